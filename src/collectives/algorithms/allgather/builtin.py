@@ -1,0 +1,20 @@
+"""Allgather by the MPI library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from collectives.comm import Array
+from collectives.registry import algorithm, mpi_library
+
+
+@algorithm(requires=[mpi_library], keeps_order=True, source="MPI 4.1, section 6.7")
+def allgather_builtin(
+    comm: Any, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None
+) -> None:
+    """Call ``MPI_Allgatherv``, which takes the sizes of the blocks."""
+    from mpi4py import MPI
+
+    outgoing = MPI.IN_PLACE if sendbuf is recvbuf else sendbuf
+    comm.Allgatherv(outgoing, [recvbuf, list(counts or ())])

@@ -1,0 +1,27 @@
+"""Reduce-scatter by the MPI library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from collectives.comm import Array
+from collectives.op import SUM, Op
+from collectives.registry import algorithm, mpi_library
+
+
+@algorithm(requires=[mpi_library], keeps_order=True, source="MPI 4.1, section 6.10")
+def reduce_scatter_builtin(
+    comm: Any,
+    sendbuf: Array,
+    recvbuf: Array,
+    op: Op = SUM,
+    *,
+    counts: Sequence[int] | None = None,
+) -> None:
+    """Call ``MPI_Reduce_scatter``, which takes the sizes of the blocks."""
+    from mpi4py import MPI
+
+    with op.mpi(sendbuf.dtype) as mpi_op:
+        outgoing = MPI.IN_PLACE if sendbuf is recvbuf else sendbuf
+        comm.Reduce_scatter(outgoing, recvbuf, recvcounts=list(counts or ()), op=mpi_op)

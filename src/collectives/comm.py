@@ -1,0 +1,115 @@
+"""The communicator protocol: the only calls an algorithm may make.
+
+An algorithm is given something that behaves like `Comm` and does not ask what it is: an mpi4py
+communicator (which satisfies the protocol as it stands), the simulator's, or one that records.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol, Self, TypeAlias, final
+
+import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, Any]
+"""Whatever NumPy dispatches to: NumPy, CuPy, phantom and object arrays."""
+
+
+@final
+class _InPlace:
+    """The type of `IN_PLACE`."""
+
+    def __repr__(self) -> str:
+        return "IN_PLACE"
+
+
+IN_PLACE: Final = _InPlace()
+"""Given as ``sendbuf``: the input already lies in ``recvbuf``. ``MPI.IN_PLACE`` is taken too."""
+
+
+def is_in_place(buffer: object) -> bool:
+    """Tell whether `buffer` is this package's or mpi4py's ``IN_PLACE``."""
+    return buffer is IN_PLACE or type(buffer).__name__ == "InPlaceType"
+
+
+class Request(Protocol):
+    """A send or receive that may still be under way."""
+
+    def Wait(self, status: Any = None) -> Any:
+        """Return when the operation is complete and its buffer may be used again."""
+
+
+class Comm(Protocol):
+    """A group of ``size`` ranks that can send to each other."""
+
+    @property
+    def rank(self) -> int:
+        """This process's number in the group, from 0."""
+
+    @property
+    def size(self) -> int:
+        """The number of ranks, ``p`` in the text."""
+
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send `buf`; may return only when the receiver has it."""
+
+    def Recv(self, buf: Any, source: int, tag: int = ...) -> None:
+        """Receive into `buf`."""
+
+    def Sendrecv(
+        self, sendbuf: Any, dest: int, sendtag: int = 0, *, recvbuf: Any, source: int
+    ) -> None:
+        """Send and receive at the same time."""
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Start to send; `buf` must not change until ``Wait``."""
+
+    def Irecv(self, buf: Any, source: int, tag: int = ...) -> Request:
+        """Start to receive; `buf` must not be used until ``Wait``."""
+
+    def Split(self, color: int = 0, key: int = 0) -> Self:
+        """Return the communicator of the ranks with the same `color`, ordered by `key`."""
+
+
+# ------------------------------------------------------------------ the private communicator
+
+_IS_PRIVATE = "private"
+_keyval: int | None = None
+
+
+def _free_duplicate(_comm: Any, _keyval: int, value: Any) -> None:
+    if value is not _IS_PRIVATE:
+        value.Free()
+
+
+def is_private(comm: Any) -> bool:
+    """Tell whether `comm` is already the duplicate that algorithms run on."""
+    own = getattr(comm, "is_private", None)
+    if own is not None:
+        return bool(own)
+    return _keyval is not None and comm.Get_attr(_keyval) is _IS_PRIVATE
+
+
+def private(comm: Any) -> Any:
+    """Return the duplicate of `comm` on which algorithms send, so that the caller's own messages,
+    whatever their tags, cannot be taken for theirs.
+
+    On an MPI communicator it is made once (a collective call) and cached as an attribute, as MPI
+    advises libraries to do; freeing `comm` frees it. This package's own communicators bring
+    their own ``private``.
+    """
+    own = getattr(comm, "private", None)
+    if own is not None:
+        return own()
+    global _keyval
+    if _keyval is None:
+        from mpi4py import MPI
+
+        _keyval = MPI.Comm.Create_keyval(delete_fn=_free_duplicate)
+    duplicate = comm.Get_attr(_keyval)
+    if duplicate is _IS_PRIVATE:
+        return comm
+    if duplicate is None:
+        duplicate = comm.Dup()
+        duplicate.Set_attr(_keyval, _IS_PRIVATE)
+        comm.Set_attr(_keyval, duplicate)
+    return duplicate

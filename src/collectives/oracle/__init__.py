@@ -1,0 +1,1 @@
+"""How results are judged: cases with guarded buffers, and the checks that compare."""

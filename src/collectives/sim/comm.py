@@ -1,0 +1,261 @@
+"""The simulator's communicator: mpi4py's calls, with mpi4py's arguments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from collectives.sim.errors import SimulationError
+from collectives.sim.kernel import Group, Nothing, Operation, Receive, Send
+from collectives.sim.phantom import Phantom
+
+
+class SimComm:
+    """A communicator between simulated ranks; satisfies `collectives.comm.Comm`.
+
+    A source or tag of None means any, as leaving it out does; mpi4py's ``MPI.ANY_SOURCE``,
+    ``MPI.ANY_TAG`` and ``MPI.PROC_NULL`` are understood where mpi4py is loaded.
+    """
+
+    __slots__ = ("group", "kernel", "me", "rank", "size")
+
+    def __init__(self, group: Group, rank: int) -> None:
+        self.group, self.kernel = group, group.kernel
+        self.rank, self.size = rank, len(group.members)
+        self.me = group.members[rank]
+
+    def __repr__(self) -> str:
+        return f"SimComm(rank={self.rank}, size={self.size})"
+
+    def Get_rank(self) -> int:
+        return self.rank
+
+    def Get_size(self) -> int:
+        return self.size
+
+    @property
+    def time(self) -> float:
+        """This rank's virtual time in seconds."""
+        return self.me.clock
+
+    # ------------------------------------------------------------------ blocking calls
+
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        self.kernel.wait(self.me, self._send(buf, dest, tag, "Send"))
+
+    def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        self.kernel.wait(self.me, self._send(buf, dest, tag, "Ssend"))
+
+    def Recv(
+        self, buf: Any, source: int | None = None, tag: int | None = None, status: Any = None
+    ) -> None:
+        receive = self._receive(buf, source, tag, "Recv")
+        self.kernel.wait(self.me, receive)
+        self._report(status, receive)
+
+    def Sendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int | None = None,
+        recvtag: int | None = None,
+        status: Any = None,
+    ) -> None:
+        if type(sendbuf) is not Phantom and np.may_share_memory(_array(sendbuf), _array(recvbuf)):
+            raise SimulationError(
+                f"rank {self.rank}: the send and receive buffers of Sendrecv overlap"
+            )
+        receive = self._receive(recvbuf, source, recvtag, "Sendrecv")
+        send = self._send(sendbuf, dest, sendtag, "Sendrecv")
+        self.kernel.wait(self.me, receive, send)
+        self._report(status, receive)
+
+    def Sendrecv_replace(
+        self,
+        buf: Any,
+        dest: int,
+        sendtag: int = 0,
+        source: int | None = None,
+        recvtag: int | None = None,
+        status: Any = None,
+    ) -> None:
+        send = self._send(buf, dest, sendtag, "Sendrecv_replace")  # takes a copy of the data
+        receive = self._receive(buf, source, recvtag, "Sendrecv_replace")
+        self.kernel.wait(self.me, receive, send)
+        self._report(status, receive)
+
+    # ------------------------------------------------------------------ nonblocking calls
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> SimRequest:
+        return SimRequest(self, self._send(buf, dest, tag, "Isend"))
+
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> SimRequest:
+        return SimRequest(self, self._send(buf, dest, tag, "Issend"))
+
+    def Irecv(self, buf: Any, source: int | None = None, tag: int | None = None) -> SimRequest:
+        return SimRequest(self, self._receive(buf, source, tag, "Irecv"))
+
+    # ------------------------------------------------------------------ communicators
+
+    @property
+    def is_private(self) -> bool:
+        return self.group.is_private
+
+    def private(self) -> SimComm:
+        """Return the duplicate on which algorithms send."""
+        return SimComm(self.group.private(), self.rank)
+
+    def Dup(self) -> SimComm:
+        meeting = self.kernel.meet(self.me, self.group, self.rank, "Dup", None)
+        if not meeting.groups:
+            meeting.groups[0] = Group(self.kernel, self.group.members)
+        return SimComm(meeting.groups[0], self.rank)
+
+    def Split(self, color: int = 0, key: int = 0) -> SimComm | None:
+        """Return the communicator of this color; None for a negative one (``MPI.UNDEFINED``)."""
+        meeting = self.kernel.meet(self.me, self.group, self.rank, "Split", (color, key))
+        if color < 0:
+            return None
+        order = sorted((k, rank) for rank, (c, k) in meeting.brought.items() if c == color)
+        ranks = [rank for _, rank in order]
+        if color not in meeting.groups:
+            members = [self.group.members[rank] for rank in ranks]
+            meeting.groups[color] = Group(self.kernel, members)
+        return SimComm(meeting.groups[color], ranks.index(self.rank))
+
+    def Free(self) -> None:
+        """Give the communicator up. Collective in MPI; here there is nothing to do."""
+
+    # ------------------------------------------------------------------ how it is done
+
+    def _send(self, buf: Any, dest: int, tag: int, call: str) -> Operation:
+        if not 0 <= dest < self.size:
+            return self._no_peer(dest, "dest")
+        kernel, group, me = self.kernel, self.group, self.me
+        payload = None
+        if type(buf) is not Phantom:
+            buf = _array(buf)
+            payload = buf.copy()
+        nbytes = buf.nbytes
+        eager = nbytes < kernel.eager_limit and "ss" not in call
+        send = Send(me, group.members[dest], buf, payload, tag, call, eager, next(kernel.number))
+        me.messages += 1
+        me.nbytes += nbytes
+        if eager:
+            kernel.launch(send, send.posted)
+        key = self.rank * self.size + dest
+        receive = None
+        if key in group.receives or group.wildcards:
+            receive = _first(tag, (group.receives, key), (group.wildcards, dest))
+        if receive is not None:
+            kernel.match(send, receive)
+        else:
+            group.sends.setdefault(key, []).append(send)
+        return send
+
+    def _receive(self, buf: Any, source: int | None, tag: int | None, call: str) -> Operation:
+        if tag is not None and tag < 0:
+            tag = None
+        if source is not None and not 0 <= source < self.size:
+            if not _is_any_source(source):
+                return self._no_peer(source, "source")
+            source = None
+        if type(buf) is not Phantom:
+            buf = _array(buf)
+            if not buf.flags.writeable:
+                raise SimulationError(f"rank {self.rank}: {call} into a read-only buffer")
+        group, kernel, size = self.group, self.kernel, self.size
+        sender = None if source is None else group.members[source]
+        receive = Receive(self.me, sender, buf, tag, call, next(kernel.number))
+        if source is not None:
+            key = source * size + self.rank
+            send = _first(tag, (group.sends, key)) if key in group.sends else None
+            posted, place = group.receives, key
+        else:
+            keys = range(self.rank, size * size, size)
+            send = _first(tag, *((group.sends, key) for key in keys))
+            posted, place = group.wildcards, self.rank
+        if send is not None:
+            kernel.match(send, receive)
+        else:
+            posted.setdefault(place, []).append(receive)
+        return receive
+
+    def _report(self, status: Any, receive: Operation) -> None:
+        """Say in `status` whose message was received."""
+        if status is not None and isinstance(receive, Receive) and receive.send is not None:
+            send = receive.send
+            status.source, status.tag = self.group.members.index(send.sender), send.tag
+
+    def _no_peer(self, peer: int, name: str) -> Nothing:
+        mpi = sys.modules.get("mpi4py.MPI")
+        if mpi is None or peer != mpi.PROC_NULL:
+            raise SimulationError(f"rank {self.rank}: {name} is {peer}, wants 0..{self.size - 1}")
+        return Nothing()
+
+
+class SimRequest:
+    """A nonblocking send or receive; satisfies `collectives.comm.Request`."""
+
+    __slots__ = ("comm", "operation")
+
+    def __init__(self, comm: SimComm, operation: Operation) -> None:
+        self.comm, self.operation = comm, operation
+        if not isinstance(operation, Nothing):
+            comm.me.unfinished[operation] = None
+
+    def Wait(self, status: Any = None) -> bool:
+        """Return when the operation is complete; a received message is in its buffer then."""
+        if self.operation in self.comm.me.unfinished:
+            del self.comm.me.unfinished[self.operation]
+            self.comm.kernel.wait(self.comm.me, self.operation)
+            self.comm._report(status, self.operation)
+        return True
+
+    wait = Wait
+
+    @staticmethod
+    def Waitall(requests: Iterable[SimRequest]) -> bool:
+        """Wait for each of `requests`."""
+        return all(request.Wait() for request in list(requests))
+
+
+def _first(tag: int | None, *places: tuple[dict[int, list[Any]], int]) -> Any:
+    """Take the operation that was posted first, among those with this tag, out of its queue."""
+    found = None
+    for queues, key in places:
+        for operation in queues.get(key, ()):
+            if tag is None or operation.tag is None or operation.tag == tag:
+                if found is None or operation.number < found[0].number:
+                    found = operation, queues, key
+                break
+    if found is None:
+        return None
+    operation, queues, key = found
+    queue = queues[key]
+    queue.remove(operation)
+    if not queue:
+        del queues[key]
+    return operation
+
+
+def _array(buf: Any) -> np.ndarray[Any, Any]:
+    """Return the flat view of a buffer: an array, or mpi4py's ``[array, count, type]``."""
+    if isinstance(buf, list | tuple):
+        array = _array(buf[0])
+        counts = [part for part in buf[1:] if isinstance(part, int)]
+        return array[: counts[0]] if counts else array
+    array = buf if isinstance(buf, np.ndarray) else np.frombuffer(buf, np.uint8)
+    if not array.flags.c_contiguous:
+        raise BufferError(f"buffer {array.dtype}{array.shape} is not contiguous")
+    return array if array.ndim == 1 else array.reshape(-1)
+
+
+def _is_any_source(source: int) -> bool:
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is not None and source == mpi.ANY_SOURCE
