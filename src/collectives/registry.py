@@ -39,7 +39,9 @@ class Requirement:
 
 
 commutative = Requirement(
-    "commutative", lambda comm, op: op is None or op.commutative, lambda comm, op: f"op={op}"
+    "commutative",
+    lambda comm, op: op is None or op.commutative,
+    lambda comm, op: f"op={op}",
 )
 mpi_library = Requirement(
     "mpi_library",
@@ -137,7 +139,7 @@ def algorithm(
         entry = Algorithm(
             collective, name, kind, call, cost, tuple(requires), keeps_order, source
         )  # fmt: skip
-        _algorithms[collective, name] = entry
+        _algorithms.setdefault((collective, name), entry)  # a copy elsewhere replaces nothing
         return call  # type: ignore[return-value]
 
     return enter

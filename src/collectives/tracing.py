@@ -127,7 +127,12 @@ class TraceComm:
     """A communicator that records its calls in a `Trace` and passes them on."""
 
     def __init__(self, comm: Any, trace: Trace, members: list[int], rank: int) -> None:
-        self.inner, self.trace, self.members, self.world_rank = comm, trace, members, rank
+        self.inner, self.trace, self.members, self.world_rank = (
+            comm,
+            trace,
+            members,
+            rank,
+        )
         self.rank, self.size = comm.rank, comm.size
 
     def __getattr__(self, name: str) -> Any:
@@ -146,7 +151,11 @@ class TraceComm:
         self._call("Send", lambda: self.inner.Send(buf, dest, tag), send=(buf, dest))
 
     def Recv(self, buf: Any, source: int, **options: Any) -> None:
-        self._call("Recv", lambda: self.inner.Recv(buf, source, **options), receive=(buf, source))
+        self._call(
+            "Recv",
+            lambda: self.inner.Recv(buf, source, **options),
+            receive=(buf, source),
+        )
 
     def Sendrecv(
         self,
@@ -189,7 +198,14 @@ class TraceComm:
         act()
         for kind, (buffer, peer) in ends.items():
             self.trace.note(
-                self.inner, self.world_rank, kind, name, self.members[peer], buffer, start, depth=3
+                self.inner,
+                self.world_rank,
+                kind,
+                name,
+                self.members[peer],
+                buffer,
+                start,
+                depth=3,
             )
 
 

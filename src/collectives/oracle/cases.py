@@ -107,7 +107,10 @@ class Case:
         return getattr(reference, self.collective)(inputs, **options)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
-        parts = [f"p={self.p}", f"n={self.n}" if self.counts is None else f"counts={self.counts}"]
+        parts = [
+            f"p={self.p}",
+            f"n={self.n}" if self.counts is None else f"counts={self.counts}",
+        ]
         if self.reduces and self.op is not SUM:
             parts.append(f"op={self.op.name}")
         if self.root:

@@ -120,7 +120,10 @@ def _count(algorithm: Callable[..., None], comm: Any, case: Case) -> tuple[bool,
     for element in sorted(stories.tolist()):
         (counted,) = provenance.contributions(*(t[element : element + 1] for t in totals))
         if counted != once:
-            has, wants = provenance.named(counted.elements()), provenance.named(once.elements())
+            has, wants = (
+                provenance.named(counted.elements()),
+                provenance.named(once.elements()),
+            )
             block = case.block_of(rank, element)
             return False, f"rank {rank} block {block} has {has}, wants {wants}"
     return True, "every rank is counted once in every element"

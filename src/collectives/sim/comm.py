@@ -50,7 +50,11 @@ class SimComm:
         self.kernel.wait(self.me, self._send(buf, dest, tag, "Ssend"))
 
     def Recv(
-        self, buf: Any, source: int | None = None, tag: int | None = None, status: Any = None
+        self,
+        buf: Any,
+        source: int | None = None,
+        tag: int | None = None,
+        status: Any = None,
     ) -> None:
         receive = self._receive(buf, source, tag, "Recv")
         self.kernel.wait(self.me, receive)

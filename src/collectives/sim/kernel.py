@@ -83,8 +83,19 @@ class Send:
         self, sender: Rank, dest: Rank, buffer: Any, payload: Any, tag: int, call: str,
         eager: bool, number: int,
     ) -> None:  # fmt: skip
-        self.sender, self.dest, self.tag, self.call, self.eager = sender, dest, tag, call, eager
-        self.buffer, self.payload, self.nbytes, self.number = buffer, payload, buffer.nbytes, number
+        self.sender, self.dest, self.tag, self.call, self.eager = (
+            sender,
+            dest,
+            tag,
+            call,
+            eager,
+        )
+        self.buffer, self.payload, self.nbytes, self.number = (
+            buffer,
+            payload,
+            buffer.nbytes,
+            number,
+        )
         self.posted = sender.clock
         self.done: float | None = None
         self.waiter: Rank | None = None
@@ -118,7 +129,12 @@ class Receive:
         self, receiver: Rank, source: Rank | None, buffer: Any, tag: int | None, call: str,
         number: int,
     ) -> None:  # fmt: skip
-        self.receiver, self.source, self.buffer, self.tag = receiver, source, buffer, tag
+        self.receiver, self.source, self.buffer, self.tag = (
+            receiver,
+            source,
+            buffer,
+            tag,
+        )
         self.call, self.number = call, number
         self.posted = receiver.clock
         self.done: float | None = None
@@ -498,5 +514,8 @@ def simulate(
     kernel.run()
     ranks = kernel.ranks
     return Run(
-        results, [r.clock for r in ranks], [r.messages for r in ranks], [r.nbytes for r in ranks]
+        results,
+        [r.clock for r in ranks],
+        [r.messages for r in ranks],
+        [r.nbytes for r in ranks],
     )

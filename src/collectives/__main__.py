@@ -1,0 +1,5 @@
+"""``python -m collectives`` is the same as ``collectives``."""
+
+from collectives.cli import main
+
+main()

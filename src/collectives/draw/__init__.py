@@ -1,0 +1,1 @@
+"""Pictures of runs, all made from traces."""

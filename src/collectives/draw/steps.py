@@ -1,0 +1,162 @@
+"""Who has contributed to each block, after every step: run, watch, and print a table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from collectives import provenance
+from collectives.comm import Array
+from collectives.draw.text import bold
+from collectives.op import SUM
+from collectives.oracle.cases import Buffers, Case
+from collectives.registry import Algorithm
+from collectives.tracing import Event, Trace
+
+TABLE_RANKS = 11
+"""Ranks whose table fits the width of a terminal."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One rank's part of a run on labelled blocks.
+
+    Attributes
+    ----------
+    start, end : array or None
+        The labelled blocks that the rank brought and that it was left with, if any.
+    trace : Trace
+        What it did, with the blocks that it sent, received and combined.
+    """
+
+    start: Array | None
+    end: Array | None
+    trace: Trace
+
+
+def watch(algorithm: Algorithm, comm: Any, *, root: int = 0) -> Watched:
+    """Run `algorithm` once on labelled blocks; every rank of `comm` calls this."""
+    rank, p, collective = comm.rank, comm.size, algorithm.collective
+    labels = provenance.labelled(rank, p)
+    width = labels.size // p
+    trace = Trace(keep=True)
+    n = width if collective in ("allgather", "reduce_scatter") else labels.size
+    case = Case(collective, p, n, op=trace.op(SUM, comm), root=root)
+    if collective == "allgather":
+        labels = labels[rank * width : (rank + 1) * width]
+    start = None if collective == "bcast" and rank != root else labels
+    end = Buffers(case, rank, labels).run(algorithm.function, trace.comm(comm))
+    return Watched(start, end, trace)
+
+
+def contribution_table(watched: Sequence[Watched]) -> Iterator[str]:
+    """Yield the lines of the table, from what all ranks watched; at most `TABLE_RANKS` fit."""
+    p = len(watched)
+    held: list[list[Counter[int]]] = [[Counter() for _ in range(p)] for _ in range(p)]
+    for rank, part in enumerate(watched):
+        for block, ranks in _labels(part.start, p):
+            held[rank][block] = ranks
+    word = "block " if p <= 8 else "c"
+    yield " " * 10 + "".join(f"{f'{word}{c}':{_cell(p)}}" for c in range(p)) + "sends"
+    yield from _rows("start", held, [set() for _ in range(p)], [""] * p)
+    for title, now in _steps(Trace.merge(part.trace for part in watched)):
+        changed: list[set[int]] = [set() for _ in range(p)]
+        sends: list[list[str]] = [[] for _ in range(p)]
+        for event in now:
+            labels = list(_labels(event.payload, p))
+            if event.kind == "send":
+                names = _runs([block for block, _ in labels])
+                sends[event.rank].append(f"{names} -> r{event.peer}")
+                continue
+            for block, ranks in labels:
+                held[event.rank][block] = ranks
+                changed[event.rank].add(block)
+        yield from _rows(title, held, changed, [", ".join(parts) for parts in sends])
+
+
+def _labels(payload: Array | None, p: int) -> Iterator[tuple[int, Counter[int]]]:
+    if payload is not None:
+        for block, ranks in provenance.read_labels(payload, p):
+            if block is not None:
+                yield block, ranks
+
+
+def _runs(blocks: list[int]) -> str:
+    """Write block numbers, those in a row as one run: c0, c2-5."""
+    runs: list[list[int]] = []
+    for block in blocks:
+        if runs and block == runs[-1][-1] + 1:
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    return ",".join(f"c{r[0]}" if len(r) == 1 else f"c{r[0]}-{r[-1]}" for r in runs) or "?"
+
+
+def _steps(trace: Trace) -> Iterator[tuple[str, list[Event]]]:
+    """Yield the events of each step, with a title such as RS 1: phase, and step within it."""
+    by_step: dict[int, list[Event]] = {}
+    for event in trace.events:
+        by_step.setdefault(event.step, []).append(event)
+    number: Counter[str] = Counter()
+    for _, events in sorted(by_step.items()):
+        initials = phase(events[0])
+        number[initials] += 1
+        yield f"{initials} {number[initials]}", events
+
+
+def _rows(
+    title: str,
+    held: list[list[Counter[int]]],
+    changed: list[set[int]],
+    sends: list[str],
+) -> Iterator[str]:
+    p = len(held)
+    for rank in range(p):
+        cells = []
+        for block in range(p):
+            text = contributors(held[rank][block], p) + "*" * (block in changed[rank])
+            cell = f"{text:{_cell(p)}}"
+            cells.append(bold(cell) if block in changed[rank] else cell)
+        label = title if rank == 0 else ""
+        yield f"{label:6}r{rank:<3}{''.join(cells)}{sends[rank]}".rstrip()
+
+
+def _cell(p: int) -> int:
+    return max(8, p + 2) if p <= 8 else 7
+
+
+def contributors(ranks: Counter[int], p: int) -> str:
+    """Write who contributed in few characters: each rank's number, or runs round the ring.
+
+    Examples
+    --------
+    >>> contributors(Counter({0: 1, 1: 2, 3: 1}), 4)
+    '0113'
+    >>> contributors(Counter(), 4)
+    '.'
+    >>> contributors(Counter([10, 11, 0]), 12), contributors(Counter(range(12)), 12)
+    ('10..0', 'all')
+    """
+    if not ranks:
+        return "."
+    if p <= 8:
+        return "".join(map(str, sorted(ranks.elements())))
+    if max(ranks.values(), default=0) > 1:
+        return "twice!"
+    if len(ranks) == p:
+        return "all"
+    first = [rank for rank in ranks if (rank - 1) % p not in ranks]
+    if len(first) != 1:
+        return f"{len(ranks)} of"
+    last = (first[0] + len(ranks) - 1) % p
+    return str(last) if len(ranks) == 1 else f"{first[0]}..{last}"
+
+
+def phase(event: Event) -> str:
+    """Return the initials of the collective whose code made the call, such as RS or AG."""
+    folder = Path(event.file).parent.name
+    return "".join(word[0].upper() for word in re.sub("^all", "all_", folder).split("_"))

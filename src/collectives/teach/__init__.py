@@ -1,0 +1,1 @@
+"""What lessons share, and later the grader."""
