@@ -73,10 +73,11 @@ def report(world, options):
     p, n, itemsize = world.size, options.elements, options.dtype.itemsize
     size = text.nbytes(n * itemsize)
     where = "simulated in one process" if world.is_simulated else world.library
-    yield f"LESSON  ring all-reduce    {p} rank{'s' * (p > 1)}, {n} {options.dtype} ({size}), {where}"
+    ranks = "1 rank" if p == 1 else f"{p} ranks"
+    yield f"LESSON  ring all-reduce    {ranks}, {n} {options.dtype} ({size}), {where}"
     yield f"""
-idea   reduce-scatter ({p - 1} steps), then allgather ({p - 1} steps); every step moves one of {p} blocks
-       to the right. Block b starts at rank b + 1, meets every rank and ends complete at rank b.
+idea   reduce-scatter ({p - 1} steps), then allgather ({p - 1} steps): in every step each rank sends
+       one block, 1/{p} of the vector, to its right. Block b ends complete at rank b, its owner.
        (In the chapter's pseudocode rank r ends up owning block r + 1; here the owner of a block
        is its rank, so that the first phase is exactly reduce-scatter.)
 """

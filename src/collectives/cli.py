@@ -34,7 +34,7 @@ Ranks = Annotated[
 
 def main() -> None:
     """Run the command line; what the user got wrong is one sentence and exit code 2."""
-    if launch_rank() != 0 and not sys.argv[1:2] == ["run"]:
+    if launch_rank() != 0 and sys.argv[1:2] != ["run"]:
         return  # under mpirun, say it once
     try:
         app()
@@ -64,10 +64,8 @@ def list_(
         for name in dict.fromkeys(entry.collective for entry in entries):
             print(text.bold(name))
             print(tables.plain(entry for entry in entries if entry.collective == name) + "\n")
-        print(
-            "p ranks, n elements; volume: elements sent by all; alphas: messages, betas: elements"
-        )
-        print("one after the other on the longest path; order: of the operands")
+        print("p ranks, n elements. volume: elements sent by all ranks; alphas: messages one after")
+        print("the other on the longest path; order: whether operands keep that of the ranks")
 
 
 @app.command()
@@ -141,7 +139,8 @@ def _target(collective: str, name: str) -> Callable[..., None]:
         if not Path(place).is_file():
             raise ValueError(f"there is no file {place}")
         spec = importlib.util.spec_from_file_location(Path(place).stem, place)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     else:

@@ -25,7 +25,7 @@ Algorithms
 ----------
 """
 
-from collectives.algorithms.allgather.builtin import allgather_builtin
 from collectives.algorithms.allgather.ring import allgather_ring
+from collectives.algorithms.allgather.builtin import allgather_builtin
 
 __all__ = ["allgather_builtin", "allgather_ring"]

@@ -23,8 +23,8 @@ Algorithms
 ----------
 """
 
-from collectives.algorithms.allreduce.builtin import allreduce_builtin
 from collectives.algorithms.allreduce.reduce_bcast import allreduce_reduce_bcast
 from collectives.algorithms.allreduce.ring import allreduce_ring
+from collectives.algorithms.allreduce.builtin import allreduce_builtin
 
 __all__ = ["allreduce_builtin", "allreduce_reduce_bcast", "allreduce_ring"]

@@ -21,8 +21,8 @@ Algorithms
 ----------
 """
 
+from collectives.algorithms.bcast.linear import bcast_linear
 from collectives.algorithms.bcast.binomial import bcast_binomial
 from collectives.algorithms.bcast.builtin import bcast_builtin
-from collectives.algorithms.bcast.linear import bcast_linear
 
 __all__ = ["bcast_binomial", "bcast_builtin", "bcast_linear"]

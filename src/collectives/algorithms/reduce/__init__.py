@@ -26,8 +26,8 @@ Algorithms
 ----------
 """
 
+from collectives.algorithms.reduce.linear import reduce_linear
 from collectives.algorithms.reduce.binomial import reduce_binomial
 from collectives.algorithms.reduce.builtin import reduce_builtin
-from collectives.algorithms.reduce.linear import reduce_linear
 
 __all__ = ["reduce_binomial", "reduce_builtin", "reduce_linear"]

@@ -27,7 +27,7 @@ Algorithms
 ----------
 """
 
-from collectives.algorithms.reduce_scatter.builtin import reduce_scatter_builtin
 from collectives.algorithms.reduce_scatter.ring import reduce_scatter_ring
+from collectives.algorithms.reduce_scatter.builtin import reduce_scatter_builtin
 
 __all__ = ["reduce_scatter_builtin", "reduce_scatter_ring"]
