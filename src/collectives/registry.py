@@ -43,8 +43,8 @@ commutative = Requirement(
     lambda comm, op: op is None or op.commutative,
     lambda comm, op: f"op={op}",
 )
-mpi_library = Requirement(
-    "mpi_library",
+mpi = Requirement(
+    "mpi",
     lambda comm, op: hasattr(comm, "Allreduce"),
     lambda comm, op: type(comm).__name__,
 )

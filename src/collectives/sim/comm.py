@@ -17,7 +17,9 @@ class SimComm:
     """A communicator between simulated ranks; satisfies `collectives.comm.Comm`.
 
     A source or tag of None means any, as leaving it out does; mpi4py's ``MPI.ANY_SOURCE``,
-    ``MPI.ANY_TAG`` and ``MPI.PROC_NULL`` are understood where mpi4py is loaded.
+    ``MPI.ANY_TAG`` and ``MPI.PROC_NULL`` are understood where mpi4py is loaded. A receive from any
+    source takes the message that was posted first in the order in which the ranks happen to run,
+    as MPI allows; that need not be the first in virtual time.
     """
 
     __slots__ = ("group", "kernel", "me", "rank", "size")
@@ -140,13 +142,15 @@ class SimComm:
     def _send(self, buf: Any, dest: int, tag: int, call: str) -> Operation:
         if not 0 <= dest < self.size:
             return self._no_peer(dest, "dest")
+        if tag < 0:
+            raise SimulationError(f"rank {self.rank}: {call} with tag {tag}, wants 0 or more")
         kernel, group, me = self.kernel, self.group, self.me
         payload = None
         if type(buf) is not Phantom:
             buf = _array(buf)
             payload = buf.copy()
         nbytes = buf.nbytes
-        eager = nbytes < kernel.eager_limit and "ss" not in call
+        eager = nbytes < kernel.eager_limit and call not in ("Ssend", "Issend")
         send = Send(me, group.members[dest], buf, payload, tag, call, eager, next(kernel.number))
         me.messages += 1
         me.nbytes += nbytes
@@ -249,11 +253,13 @@ def _first(tag: int | None, *places: tuple[dict[int, list[Any]], int]) -> Any:
 
 
 def _array(buf: Any) -> np.ndarray[Any, Any]:
-    """Return the flat view of a buffer: an array, or mpi4py's ``[array, count, type]``."""
+    """Return the flat view of a buffer: an array, or mpi4py's ``[array, count, start, type]``."""
     if isinstance(buf, list | tuple):
-        array = _array(buf[0])
-        counts = [part for part in buf[1:] if isinstance(part, int)]
-        return array[: counts[0]] if counts else array
+        array, parts = _array(buf[0]), buf[1:]
+        if parts and isinstance(parts[0], tuple):  # (count, start)
+            parts = parts[0]
+        count, start, *_ = *(n for n in parts if isinstance(n, int | np.integer)), None, 0
+        ...
     array = buf if isinstance(buf, np.ndarray) else np.frombuffer(buf, np.uint8)
     if not array.flags.c_contiguous:
         raise BufferError(f"buffer {array.dtype}{array.shape} is not contiguous")

@@ -13,6 +13,7 @@ import gc
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -33,7 +34,9 @@ from collectives.sim.network import Hockney, Network
 if TYPE_CHECKING:
     from collectives.sim.comm import SimComm
 
-_HERE = os.path.dirname(__file__) + os.sep
+_HERE = os.path.dirname(__file__)
+_OURS = (_HERE + os.sep, os.path.join(os.path.dirname(_HERE), "tracing.py"))
+"""The source files that stand between a program and the kernel."""
 
 
 class Awaited(Protocol):
@@ -64,7 +67,7 @@ class Rank(greenlet):
     def source_line(self) -> str:
         """Return file and line of the program where this rank waits."""
         frame = self.gr_frame
-        while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        while frame is not None and frame.f_code.co_filename.startswith(_OURS):
             frame = frame.f_back
         if frame is None:
             return "unknown line"
@@ -153,20 +156,23 @@ class Receive:
         """Put the message, once it is there, into the buffer."""
         send, buffer = self.send, self.buffer
         assert send is not None
-        payload = send.payload
+        sent, payload = send.buffer, send.payload
         if send.nbytes > buffer.nbytes:
             raise TruncationError(
                 f"rank {self.receiver.index}: {self}: message of {send.nbytes} bytes, "
                 f"buffer of {buffer.nbytes}"
             )
-        if payload is None:
-            return
-        if payload.dtype != buffer.dtype:
+        if sent.dtype != buffer.dtype:
             raise TypeMismatchError(
-                f"rank {self.receiver.index}: {self}: message of {payload.dtype}, "
+                f"rank {self.receiver.index}: {self}: message of {sent.dtype}, "
                 f"buffer of {buffer.dtype}"
             )
-        buffer[: payload.size] = payload
+        if payload is not None:
+            buffer[: payload.size] = payload
+        elif type(buffer) is not type(sent):
+            raise TypeMismatchError(
+                f"rank {self.receiver.index}: {self}: message of {sent}, buffer of real data"
+            )
 
 
 class Nothing:
@@ -183,6 +189,8 @@ class Nothing:
 
 
 Operation: TypeAlias = Send | Receive | Nothing
+Launch: TypeAlias = tuple[float, float, int, Send]
+"""A message that can go: when, since when it could have, its number."""
 
 
 class Group:
@@ -202,7 +210,9 @@ class Group:
         kernel.groups.append(self)
 
     def private(self) -> Group:
-        """Return the duplicate for algorithms; all ranks get the same one."""
+        """Return the duplicate for algorithms; all ranks get the same one, and it is its own."""
+        if self.is_private:
+            return self
         if self._private is None:
             self._private = Group(self.kernel, self.members, is_private=True)
         return self._private
@@ -233,8 +243,8 @@ class Kernel:
         self.gamma, self.eager_limit = network.gamma, network.eager_limit
         self.ports = network.ports(size)
         self.ready: deque[Rank] = deque()
-        self.queue: deque[tuple[float, int, Send]] = deque()
-        self.heap: list[tuple[float, int, Send]] = []
+        self.queue: deque[Launch] = deque()
+        self.heap: list[Launch] = []
         self.number = count()
         self.groups: list[Group] = []
         self.ranks: list[Rank] = []
@@ -254,14 +264,14 @@ class Kernel:
         else:  # it waits at the receiver
             self.complete(receive, max(send.done, receive.posted))
 
-    def launch(self, send: Send, time: float) -> None:
-        """Let a message go, at `time` or when its ports are free.
+    def launch(self, send: Send, time: float, since: float | None = None) -> None:
+        """Let a message go, at `time` or when its ports are free; it waits `since` then.
 
         Most come in the order of time: those stand in a queue, the others in a heap.
         """
-        entry = (time, next(self.number), send)
+        entry = (time, time if since is None else since, send.number, send)
         queue = self.queue
-        if not queue or queue[-1][0] <= time:
+        if not queue or queue[-1] < entry:
             queue.append(entry)
         else:
             heappush(self.heap, entry)
@@ -282,13 +292,13 @@ class Kernel:
     def advance(self) -> None:
         """Start the message that can go first, or find that its ports are busy until later."""
         queue, heap = self.queue, self.heap
-        now, _, send = (
+        now, since, _, send = (
             queue.popleft() if not heap or (queue and queue[0] < heap[0]) else heappop(heap)
         )
         source, dest = send.sender.index, send.dest.index
         free = self.ports.free(source, dest)
         if free > now:
-            self.launch(send, free)
+            self.launch(send, free, since)
             return
         end = self.ports.carry(source, dest, send.nbytes, now)
         self.complete(send, end)
@@ -375,7 +385,8 @@ class Kernel:
             self.over = True
             for rank in self.ranks:
                 if not rank.dead:
-                    rank.throw()
+                    with suppress(BaseException):  # the error that ended the run is on its way
+                        rank.throw()
         self.check_finished()
 
     def deadlock(self) -> DeadlockError:
@@ -483,7 +494,8 @@ def simulate(
 
     Examples
     --------
-    >>>     >>> def program(comm):
+    >>> import numpy as np
+    >>> def program(comm):
     ...     left = np.empty(1, int)
     ...     comm.Sendrecv(np.array([comm.rank]), dest=(comm.rank + 1) % comm.size,
     ...                   recvbuf=left, source=(comm.rank - 1) % comm.size)

@@ -36,8 +36,8 @@ class Hockney:
     """A message of m bytes takes ``alpha + m * beta`` seconds, whoever sends it to whom.
 
     A rank sends one message at a time and receives one at a time, both at once (one send port,
-    one receive port, full duplex). Messages that could start at the same time start in the order
-    in which they were posted.
+    one receive port, full duplex). Of messages that could start at the same time, the one that has
+    waited longest starts first; of those, the one that was posted first.
 
     Parameters
     ----------

@@ -23,6 +23,12 @@ UnsupportedError
 
 Algorithms
 ----------
+=========  ===========  ===============  ======  =====  =====
+algorithm  messages     volume           alphas  needs  order
+=========  ===========  ===============  ======  =====  =====
+ring       p * (p - 1)  p * (p - 1) * n  p - 1   -      kept
+builtin    -            -                -       mpi    kept
+=========  ===========  ===============  ======  =====  =====
 """
 
 from collectives.algorithms.allgather.ring import allgather_ring

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from collectives.comm import Array
-from collectives.registry import algorithm, mpi_library
+from collectives.registry import algorithm, mpi
 
 
-@algorithm(requires=[mpi_library], keeps_order=True, source="MPI 4.1, section 6.7")
+@algorithm(requires=[mpi], keeps_order=True, source="MPI 4.1, section 6.7")
 def allgather_builtin(
     comm: Any, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None
 ) -> None:

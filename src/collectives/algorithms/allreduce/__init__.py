@@ -21,6 +21,13 @@ UnsupportedError
 
 Algorithms
 ----------
+============  ===============  ===============  =================  ===========  =====
+algorithm     messages         volume           alphas             needs        order
+============  ===============  ===============  =================  ===========  =====
+reduce_bcast  2 * (p - 1)      2 * (p - 1) * n  2 * ceil(log2(p))  -            kept
+ring          2 * p * (p - 1)  2 * (p - 1) * n  2 * (p - 1)        commutative  any
+builtin       -                -                -                  mpi          kept
+============  ===============  ===============  =================  ===========  =====
 """
 
 from collectives.algorithms.allreduce.reduce_bcast import allreduce_reduce_bcast

@@ -19,6 +19,13 @@ UnsupportedError
 
 Algorithms
 ----------
+=========  ========  ===========  =============  =====  =====
+algorithm  messages  volume       alphas         needs  order
+=========  ========  ===========  =============  =====  =====
+linear     p - 1     (p - 1) * n  p - 1          -      kept
+binomial   p - 1     (p - 1) * n  ceil(log2(p))  -      kept
+builtin    -         -            -              mpi    kept
+=========  ========  ===========  =============  =====  =====
 """
 
 from collectives.algorithms.bcast.linear import bcast_linear

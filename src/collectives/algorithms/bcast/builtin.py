@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from collectives.comm import Array
-from collectives.registry import algorithm, mpi_library
+from collectives.registry import algorithm, mpi
 
 
-@algorithm(requires=[mpi_library], keeps_order=True, source="MPI 4.1, section 6.4")
+@algorithm(requires=[mpi], keeps_order=True, source="MPI 4.1, section 6.4")
 def bcast_builtin(comm: Any, buf: Array, root: int = 0) -> None:
     """Call ``MPI_Bcast``."""
     comm.Bcast(buf, root=root)

@@ -24,6 +24,13 @@ UnsupportedError
 
 Algorithms
 ----------
+=========  ==================  ========================  ==========================  =====  =====
+algorithm  messages            volume                    alphas                      needs  order
+=========  ==================  ========================  ==========================  =====  =====
+linear     p - 1               (p - 1) * n               p - 1                       -      kept
+binomial   p - 1 + (root > 0)  (p - 1 + (root > 0)) * n  ceil(log2(p)) + (root > 0)  -      kept
+builtin    -                   -                         -                           mpi    kept
+=========  ==================  ========================  ==========================  =====  =====
 """
 
 from collectives.algorithms.reduce.linear import reduce_linear

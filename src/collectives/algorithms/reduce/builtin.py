@@ -6,10 +6,10 @@ from typing import Any
 
 from collectives.comm import Array
 from collectives.op import SUM, Op
-from collectives.registry import algorithm, mpi_library
+from collectives.registry import algorithm, mpi
 
 
-@algorithm(requires=[mpi_library], keeps_order=True, source="MPI 4.1, section 6.9.1")
+@algorithm(requires=[mpi], keeps_order=True, source="MPI 4.1, section 6.9.1")
 def reduce_builtin(
     comm: Any, sendbuf: Array, recvbuf: Array | None, op: Op = SUM, root: int = 0
 ) -> None:

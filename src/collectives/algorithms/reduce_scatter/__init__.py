@@ -25,6 +25,12 @@ UnsupportedError
 
 Algorithms
 ----------
+=========  ===========  ===============  ======  ===========  =====
+algorithm  messages     volume           alphas  needs        order
+=========  ===========  ===============  ======  ===========  =====
+ring       p * (p - 1)  p * (p - 1) * n  p - 1   commutative  any
+builtin    -            -                -       mpi          kept
+=========  ===========  ===============  ======  ===========  =====
 """
 
 from collectives.algorithms.reduce_scatter.ring import reduce_scatter_ring
