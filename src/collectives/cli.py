@@ -110,6 +110,7 @@ def run(
     """Run an algorithm and check it against the built-in and the serial definition."""
     from collectives.oracle.cases import Case
     from collectives.oracle.crosscheck import crosscheck
+    from collectives.sim import SimulationError
 
     known_collective(collective)
     entry = _target(collective, name)
@@ -119,13 +120,24 @@ def run(
         raise ValueError(f"op is {op}, wants one of {', '.join(PREDEFINED)}")
     number_type = _number_type(dtype)
 
-    def program(comm: Any) -> list[Any]:
+    PREDEFINED[op].check(number_type)
+
+    def program(comm: Any) -> list[Any] | str:
         case = Case(collective, comm.size, elements, PREDEFINED[op], root, in_place=in_place)
         builtin = find(collective, "builtin") if hasattr(comm, "Allreduce") else None
-        return list(crosscheck(entry, builtin, comm, case, number_type))
+        try:
+            return list(crosscheck(entry, builtin, comm, case, number_type))
+        except ValueError as error:
+            if ":" in name:  # a stranger's function: this rank alone may have failed
+                raise
+            return str(error)  # our argument checks say the same on all ranks
 
     with abort_on_error():
-        world = everywhere(program, ranks=ranks or 8)
+        try:
+            world = everywhere(program, ranks=ranks or 8)
+        except SimulationError as error:
+            print(f"{collective}/{name}  p={ranks or 8}, simulated: FAIL\n{error}")
+            sys.exit(1)
         code = agree(_report(world, collective, name, elements, number_type, as_json))
     sys.exit(code)
 
@@ -175,6 +187,9 @@ def _report(
     """Print on rank 0 what all ranks found; return the exit code."""
     if not world.results:
         return 0
+    if isinstance(world.results[0], str):
+        print(f"collectives: {world.results[0]}", file=sys.stderr)
+        return 2
     checks = []
     for findings in zip(*world.results, strict=True):
         failed = [finding for finding in findings if not finding.passed]

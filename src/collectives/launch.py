@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collectives.sim.network import Network
 
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "MV2_COMM_WORLD_SIZE")
 _RANKS = (
@@ -56,16 +61,22 @@ class World:
         return not self.library
 
 
-def everywhere(program: Callable[[Any], Any], *, ranks: int = 8, network: Any = None) -> World:
+def everywhere(
+    program: Callable[[Any], Any],
+    *,
+    ranks: int = 8,
+    network: Callable[[], Network] | None = None,
+) -> World:
     """Run ``program(comm)`` on the ranks of this MPI job, or on `ranks` simulated ones.
 
-    Results are gathered on rank 0. Under MPI, an exception on any rank is printed there and ends
-    the job with exit code 1.
+    `network` makes what simulated messages travel on. Results are gathered on rank 0. Under MPI,
+    an exception on any rank is printed there and ends the job with exit code 1.
     """
     if not under_mpi():
         from collectives.sim import simulate
 
-        return World(ranks, "", simulate(program, ranks, network=network).results)
+        run = simulate(program, ranks, network=network() if network else None)
+        return World(ranks, "", run.results)
     with abort_on_error():
         from mpi4py import MPI
 
@@ -81,7 +92,11 @@ def agree(code: int) -> int:
         return code
     from mpi4py import MPI
 
-    return int(MPI.COMM_WORLD.bcast(code))
+    agreed = array("i", [code])
+    request = MPI.COMM_WORLD.Ibcast(agreed)
+    while not request.Test():  # sleep: on few cores, ranks that spin take them from rank 0
+        time.sleep(0.001)
+    return agreed[0]
 
 
 class abort_on_error:
@@ -101,6 +116,7 @@ class abort_on_error:
         traceback.print_exception(error)
         sys.stderr.flush()
         mpi.COMM_WORLD.Abort(1)
+        os._exit(1)  # where Abort returns before it strikes
 
 
 def library_name() -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from collectives import provenance
@@ -14,7 +14,7 @@ from collectives.comm import Array
 from collectives.draw.text import bold
 from collectives.op import SUM
 from collectives.oracle.cases import Buffers, Case
-from collectives.registry import Algorithm
+from collectives.registry import COLLECTIVES, Algorithm
 from collectives.tracing import Event, Trace
 
 TABLE_RANKS = 11
@@ -158,5 +158,7 @@ def contributors(ranks: Counter[int], p: int) -> str:
 
 def phase(event: Event) -> str:
     """Return the initials of the collective whose code made the call, such as RS or AG."""
-    folder = Path(event.file).parent.name
+    folder = os.path.basename(os.path.dirname(event.file))
+    if folder not in COLLECTIVES:
+        return "step"
     return "".join(word[0].upper() for word in re.sub("^all", "all_", folder).split("_"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from collectives.tracing import Trace
 
@@ -49,8 +48,8 @@ def message_list(trace: Trace) -> Iterator[str]:
     """Yield a line for every message: step, sender, receiver, bytes, source line."""
     sends = [event for event in trace.events if event.kind == "send"]
     for event in sorted(sends, key=lambda e: (e.step, e.rank)):
-        where = Path(event.file)
+        where = "/".join(event.file.split(os.sep)[-2:])
         yield (
             f"step {event.step:3}  r{event.rank} -> r{event.peer}  {event.call:9} "
-            f"{nbytes(event.nbytes):>8}  {where.parent.name}/{where.name}:{event.line}"
+            f"{nbytes(event.nbytes):>8}  {where}:{event.line}"
         )

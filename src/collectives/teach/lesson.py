@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from collectives.launch import (
     launch_rank,
     under_mpi,
 )
+
+if TYPE_CHECKING:
+    from collectives.sim.network import Network
 
 SIMULATED_DEFAULT = 8
 
@@ -45,7 +48,7 @@ def main(
     *,
     about: str,
     elements: int,
-    network: Any = None,
+    network: Callable[[], Network],
 ) -> int:
     """Run a lesson and return its exit code: 0 if all checks passed, 1 if not."""
     options = _options(about, elements)

@@ -1,0 +1,77 @@
+"""What is written is true: examples run, tables are up to date, commands work as typed."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import collectives
+from collectives.registry import algorithms
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+MODULES = ["collectives"] + [
+    module.name
+    for module in pkgutil.walk_packages(collectives.__path__, "collectives.")
+    if not module.name.endswith("__main__")
+]
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+COMMANDS = [line for kind, block in BLOCKS if not kind for line in block.splitlines()]
+PROGRAMS = [block for kind, block in BLOCKS if kind == "python"]
+ELSEWHERE = {
+    "scripts/test": "runs these tests",
+    "source .venv/bin/activate": "this environment is the active one",
+}
+MINE = """
+from collectives import allreduce_reduce_bcast
+
+def my_allreduce(comm, sendbuf, recvbuf, op):
+    allreduce_reduce_bcast(comm, sendbuf, recvbuf, op)
+"""
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert not failed
+
+
+def test_every_algorithm_has_an_example():
+    for entry in algorithms():
+        if entry.kind == "step by step":
+            assert ">>> simulate(program, " in (entry.function.__doc__ or ""), entry
+
+
+def test_tables_are_up_to_date():
+    command = [sys.executable, ROOT / "scripts/tables", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}run scripts/tables"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_of_the_readme(command, tmp_path):
+    words = shlex.split(command, comments=True)
+    if " ".join(words) in ELSEWHERE:
+        pytest.skip(ELSEWHERE[" ".join(words)])
+    (tmp_path / "my_file.py").write_text(MINE)
+    words = [word.replace("my_file.py", str(tmp_path / "my_file.py")) for word in words]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_program_of_the_readme(program):
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)", README))
+def test_link_of_the_readme(link):
+    assert (ROOT / link).exists()
