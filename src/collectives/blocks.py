@@ -26,7 +26,7 @@ class EvenCounts(Sequence[int]):
 
     def __init__(self, n: int, p: int) -> None:
         self.n, self.p = n, p
-        self.shorter_size, self.longer = divmod(n, p)
+        self.shorter_size, self.longer = divmod(n, max(p, 1))
         self.largest = self.shorter_size + (self.longer > 0)
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ class Counts(tuple[int, ...]):
     def __new__(cls, sizes: Iterable[int]) -> Counts:
         self = super().__new__(cls, sizes)
         self.starts = list(accumulate(self, initial=0))
-        self.largest = max(self)
+        self.largest = max(self, default=0)
         return self
 
     def start(self, i: int) -> int:
@@ -80,6 +80,17 @@ class Counts(tuple[int, ...]):
 def even(n: int, p: int) -> EvenCounts:
     """Return the sizes of p blocks of n elements in all, as `numpy.array_split` cuts them."""
     return EvenCounts(n, p)
+
+
+def segment_sizes(n: int, segment: int) -> EvenCounts:
+    """Return the sizes of the fewest segments of at most `segment` elements, one at least.
+
+    Examples
+    --------
+    >>> list(segment_sizes(7, 3)), list(segment_sizes(0, 3))
+    ([3, 2, 2], [0])
+    """
+    return even(n, max(1, -(-n // segment)))
 
 
 class Blocks:
@@ -107,8 +118,10 @@ class Blocks:
 
     def __getitem__(self, i: int | slice) -> Array:
         if isinstance(i, slice):
-            first, stop, _ = i.indices(self.p)
-            return self.array[self.counts.start(first) : self.counts.start(max(first, stop))]
+            first, stop, step = i.indices(self.p)
+            if step != 1:
+                raise ValueError(f"a slice of blocks with step {step} is not one view; wants 1")
+            return self.array[self.counts.start(first) : self.counts.start(stop)]
         return self.array[self.counts.where(i % self.p)]
 
 
@@ -127,5 +140,66 @@ def split(array: Array, counts: Sequence[int] | None) -> Blocks:
     ([3, 4, 5, 6], [3, 4])
     """
     if not isinstance(counts, EvenCounts | Counts):
-        counts = Counts(counts or ())
+        counts = Counts(() if counts is None else counts)
     return Blocks(array, counts)
+
+
+def rotate(blocks: Blocks, first: int, out: Array) -> None:
+    """Copy all blocks to `out`: block `first`, those after it, then those from block 0 on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> turned = np.empty(7, int)
+    >>> rotate(split(np.arange(7), even(7, 3)), 2, out=turned)
+    >>> turned.tolist()
+    [5, 6, 0, 1, 2, 3, 4]
+    """
+    end = blocks[first:].size
+    out[:end] = blocks[first:]
+    out[end:] = blocks[:first]
+
+
+def run_of(counts: Sequence[int] | None, first: int, number: int) -> Counts:
+    """Return the sizes of `number` blocks from block `first` on, counted round the ring.
+
+    Examples
+    --------
+    >>> run_of([10, 11, 12], 2, 2)
+    (12, 10)
+    """
+    sizes = counts if counts is not None else ()
+    return Counts(sizes[i % len(sizes)] for i in range(first, first + number))
+
+
+def pieces(blocks: Blocks, numbers: Iterable[int], packed: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield the blocks with these `numbers`, each with its place in `packed`, one after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blocks = split(np.arange(7), even(7, 3))
+    >>> [piece.tolist() for _, piece in pieces(blocks, [2, 0], packed=np.arange(5))]
+    [[0, 1], [2, 3, 4]]
+    """
+    end = 0
+    for number in numbers:
+        block = blocks[number]
+        start, end = end, end + block.size
+        yield block, packed[start:end]
+
+
+def pack(blocks: Blocks, numbers: Iterable[int], out: Array) -> Array:
+    """Copy the blocks with these `numbers` to `out`, one after the other; return the part filled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pack(split(np.arange(7), even(7, 3)), [2, 0], out=np.empty(7, int)).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    size = 0
+    for block, piece in pieces(blocks, numbers, out):
+        piece[:] = block
+        size += block.size
+    return out[:size]

@@ -56,7 +56,7 @@ class Op:
         """Raise ValueError where the operation does not exist for `dtype`."""
         if isinstance(self.ufunc, np.ufunc):
             try:
-                self.ufunc.resolve_dtypes((dtype, dtype, None))
+                self.ufunc.resolve_dtypes((dtype, dtype, dtype))
             except TypeError:
                 raise ValueError(f"op {self.name} does not work on {dtype}") from None
 
@@ -66,6 +66,8 @@ class Op:
         from mpi4py import MPI
 
         if PREDEFINED.get(self.name) is self:
+            if self.name not in _IN_MPI.get(dtype.kind, PREDEFINED):
+                raise ValueError(f"op {self.name} on {dtype} does not exist in MPI, only in NumPy")
             yield getattr(MPI, self.name)
             return
 
@@ -93,6 +95,10 @@ BXOR: Final = Op("BXOR", np.bitwise_xor, identity=0)
 
 PREDEFINED: Final = {op.name: op for op in (SUM, PROD, MIN, MAX, LAND, LOR, LXOR, BAND, BOR, BXOR)}
 """The operations that MPI has too, under MPI's names."""
+
+_IN_MPI: Final = {"b": {"LAND", "LOR", "LXOR"}, "f": {"SUM", "PROD", "MIN", "MAX"}}
+_IN_MPI["c"] = _IN_MPI["f"] - {"MIN", "MAX"}
+# Kinds of dtype for which MPI defines only these (MPI 4.1, section 6.9.2); NumPy defines more.
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -127,14 +127,15 @@ def named(ranks: Iterable[int]) -> str:
 def labelled(rank: int, p: int) -> Array:
     """Return a vector of p equal blocks, each of which says which block it is and who is in it.
 
-    A block is a row: its number plus one, then the counters of all runs. Sums of the same block
-    of k ranks hold k times the number, so that block and contributors can be read off any buffer
-    that it ever lies in.
+    A block is a row: its number plus one, the square of that, then the counters of all runs. Sums
+    of the same block of k ranks hold k times the number, so that block and contributors can be
+    read off any buffer that it ever lies in. The squares tell blocks 0 + 2 from block 1 twice.
     """
-    rows = np.zeros((p, 1 + len(passes(p))), np.uint64)
+    rows = np.zeros((p, 2 + len(passes(p))), np.uint64)
     rows[:, 0] = np.arange(1, p + 1)
+    rows[:, 1] = rows[:, 0] ** 2
     for part in passes(p):
-        rows[:, 1 + part] = counters(rank, 1, part)
+        rows[:, 2 + part] = counters(rank, 1, part)
     return rows.reshape(-1)
 
 
@@ -143,8 +144,10 @@ def read_labels(payload: Array, p: int) -> Iterator[tuple[int | None, Counter[in
 
     The number is None where different blocks were added to each other.
     """
-    width = 1 + len(passes(p))
+    width = 2 + len(passes(p))
     for row in payload.reshape(-1, width):
-        (counted,) = contributions(*(row[1 + part : 2 + part] for part in passes(p)))
-        number, rest = divmod(int(row[0]), counted.total() or 1)
-        yield (number - 1 if rest == 0 and 0 < number <= p else None), counted
+        (counted,) = contributions(*(row[2 + part : 3 + part] for part in passes(p)))
+        total, squares, k = int(row[0]), int(row[1]), counted.total() or 1
+        number = total // k
+        same = number * total == squares  # the mean of squares is greater where numbers differ
+        yield (number - 1 if same and 0 < number <= p else None), counted

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from collectives.comm import Array, private
-from collectives.op import Op
+import numpy as np
+
+from collectives.comm import Array, is_private, private
+from collectives.op import SUM, Op
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,14 @@ class Event:
     call : str
         What was called, such as ``Sendrecv`` or ``SUM``.
     peer : int
-        The rank at the other end; the rank itself for ``combine``.
+        The rank at the other end; the rank itself for ``combine``; -1 for a receive from any rank.
     nbytes : int
         Bytes sent, room to receive, or bytes combined.
     start, end : float
-        Seconds, in virtual time where the run was simulated.
+        Seconds, in virtual time where the run was simulated. A nonblocking call starts when it
+        is made and ends with its Wait.
     file, line : str, int
-        The source line of the call.
+        The source line of the call, for a nonblocking one that of its Wait.
     payload : array or None
         A copy of what was sent, received or combined, where the trace keeps it.
     """
@@ -82,7 +86,7 @@ class Trace:
             self.note(comm, comm.rank, "combine", op.name, comm.rank, out, start, depth=3)
             return out
 
-        return _TracedOp(op.name, combine, op.commutative, op.identity)
+        return _TracedOp(op.name, combine, op.commutative, op.identity, op)
 
     def note(
         self, comm: Any, rank: int, kind: str, call: str, peer: int, buffer: Any, start: float,
@@ -114,25 +118,34 @@ class Trace:
         return sum(event.nbytes for event in self.of(rank, "send"))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _TracedOp(Op):
+    """An operation that is recorded where algorithms, not the MPI library, apply it."""
+
+    inner: Op = SUM
+
     def __call__(self, lower: Array, higher: Array, out: Array) -> Array:
         return self.ufunc(lower, higher, out)  # type: ignore[no-any-return]
 
+    def check(self, dtype: np.dtype[Any]) -> None:
+        self.inner.check(dtype)
+
+    @contextmanager
+    def mpi(self, dtype: np.dtype[Any]) -> Iterator[Any]:
+        with self.inner.mpi(dtype) as lent:
+            yield lent
+
 
 def _now(comm: Any) -> float:
-    return getattr(comm, "time", None) or time.perf_counter()
+    virtual = getattr(comm, "time", None)
+    return time.perf_counter() if virtual is None else virtual
 
 
 class TraceComm:
     """A communicator that records its calls in a `Trace` and passes them on."""
 
     def __init__(self, comm: Any, trace: Trace, members: list[int], rank: int) -> None:
-        self.inner, self.trace, self.members, self.world_rank = (
-            comm,
-            trace,
-            members,
-            rank,
-        )
+        self.inner, self.trace, self.members, self.world_rank = comm, trace, members, rank
         self.rank, self.size = comm.rank, comm.size
 
     def __getattr__(self, name: str) -> Any:
@@ -140,8 +153,6 @@ class TraceComm:
 
     @property
     def is_private(self) -> bool:
-        from collectives.comm import is_private
-
         return is_private(self.inner)
 
     def private(self) -> TraceComm:
@@ -150,10 +161,10 @@ class TraceComm:
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         self._call("Send", lambda: self.inner.Send(buf, dest, tag), send=(buf, dest))
 
-    def Recv(self, buf: Any, source: int, **options: Any) -> None:
+    def Recv(self, buf: Any, source: int, *tag: int, **options: Any) -> None:
         self._call(
             "Recv",
-            lambda: self.inner.Recv(buf, source, **options),
+            lambda: self.inner.Recv(buf, source, *tag, **options),
             receive=(buf, source),
         )
 
@@ -180,33 +191,36 @@ class TraceComm:
         request = self.inner.Isend(buf, dest, tag)
         return TraceRequest(self, request, "Isend", send=(buf, dest))
 
-    def Irecv(self, buf: Any, source: int, **options: Any) -> TraceRequest:
-        request = self.inner.Irecv(buf, source, **options)
+    def Irecv(self, buf: Any, source: int, *tag: int, **options: Any) -> TraceRequest:
+        request = self.inner.Irecv(buf, source, *tag, **options)
         return TraceRequest(self, request, "Irecv", receive=(buf, source))
 
     def Dup(self) -> TraceComm:
         return TraceComm(self.inner.Dup(), self.trace, self.members, self.world_rank)
 
-    def Split(self, color: int = 0, key: int = 0) -> TraceComm:
+    def Split(self, color: int = 0, key: int = 0) -> Any:
         inner = self.inner.Split(color, key)
+        if not inner:  # a negative color: None, or MPI.COMM_NULL
+            return inner
         members = [self.members[rank] for rank in _ranks_of(inner, self.inner)]
         return TraceComm(inner, self.trace, members, self.world_rank)
 
-    def _call(self, name: str, act: Callable[[], Any], **ends: tuple[Any, int]) -> None:
+    def _call(
+        self,
+        name: str,
+        act: Callable[[], Any],
+        start: float | None = None,
+        **ends: tuple[Any, int | None],
+    ) -> None:
         self.trace.steps += 1
-        start = _now(self.inner)
+        if start is None:
+            start = _now(self.inner)
         act()
         for kind, (buffer, peer) in ends.items():
-            self.trace.note(
-                self.inner,
-                self.world_rank,
-                kind,
-                name,
-                self.members[peer],
-                buffer,
-                start,
-                depth=3,
-            )
+            if _is_nobody(peer):
+                continue
+            end = -1 if peer is None or peer < 0 else self.members[peer]
+            self.trace.note(self.inner, self.world_rank, kind, name, end, buffer, start, depth=3)
 
 
 class TraceRequest:
@@ -217,15 +231,20 @@ class TraceRequest:
         self.start = _now(comm.inner)
 
     def Wait(self, status: Any = None) -> bool:
-        self.comm._call(self.call, self.request.Wait, **self.ends)
+        ends, self.ends = self.ends, {}
+        if ends:  # else it was waited for before
+            self.comm._call(self.call, lambda: self.request.Wait(status), self.start, **ends)
         return True
+
+
+def _is_nobody(peer: int | None) -> bool:
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is not None and peer == mpi.PROC_NULL
 
 
 def _ranks_of(inner: Any, outer: Any) -> list[int]:
     """Return the numbers that the ranks of `inner` have in `outer`."""
-    if hasattr(inner, "group"):
-        return [outer.group.members.index(member) for member in inner.group.members]
-    from mpi4py import MPI
-
-    mine, theirs = inner.Get_group(), outer.Get_group()
-    return list(MPI.Group.Translate_ranks(mine, list(range(inner.size)), theirs))
+    mine, theirs = inner.group, outer.group
+    if hasattr(mine, "members"):
+        return [theirs.members.index(member) for member in mine.members]
+    return list(mine.Translate_ranks(list(range(inner.size)), theirs))

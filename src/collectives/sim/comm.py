@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from collectives.sim.errors import SimulationError
 from collectives.sim.kernel import Group, Nothing, Operation, Receive, Send
 from collectives.sim.phantom import Phantom
+from collectives.topology import grid_coordinates, grid_neighbours
 
 
 class SimComm:
@@ -52,11 +54,7 @@ class SimComm:
         self.kernel.wait(self.me, self._send(buf, dest, tag, "Ssend"))
 
     def Recv(
-        self,
-        buf: Any,
-        source: int | None = None,
-        tag: int | None = None,
-        status: Any = None,
+        self, buf: Any, source: int | None = None, tag: int | None = None, status: Any = None
     ) -> None:
         receive = self._receive(buf, source, tag, "Recv")
         self.kernel.wait(self.me, receive)
@@ -114,13 +112,17 @@ class SimComm:
 
     def private(self) -> SimComm:
         """Return the duplicate on which algorithms send."""
-        return SimComm(self.group.private(), self.rank)
+        return self._like(self.group.private())
 
     def Dup(self) -> SimComm:
         meeting = self.kernel.meet(self.me, self.group, self.rank, "Dup", None)
         if not meeting.groups:
             meeting.groups[0] = Group(self.kernel, self.group.members)
-        return SimComm(meeting.groups[0], self.rank)
+        return self._like(meeting.groups[0])
+
+    def _like(self, duplicate: Group) -> SimComm:
+        """Return this communicator, with its neighbours if it has any, on a duplicate group."""
+        return SimComm(duplicate, self.rank)
 
     def Split(self, color: int = 0, key: int = 0) -> SimComm | None:
         """Return the communicator of this color; None for a negative one (``MPI.UNDEFINED``)."""
@@ -133,6 +135,25 @@ class SimComm:
             members = [self.group.members[rank] for rank in ranks]
             meeting.groups[color] = Group(self.kernel, members)
         return SimComm(meeting.groups[color], ranks.index(self.rank))
+
+    def Create_cart(
+        self, dims: Sequence[int], periods: Sequence[bool] | None = None, reorder: bool = False
+    ) -> SimCartcomm | None:
+        """Return the first ranks as a grid, the last dimension running fastest; None on others."""
+        size = math.prod(dims)
+        if size > self.size:
+            raise SimulationError(f"a grid of {[*dims]} has {size} ranks, there are {self.size}")
+        part = self.Split(0 if self.rank < size else -1)
+        if part is None:
+            return None
+        return SimCartcomm(part.group, part.rank, dims, periods or [False] * len(dims))
+
+    def Create_dist_graph_adjacent(
+        self, sources: Sequence[int], destinations: Sequence[int],
+        sourceweights: Any = None, destweights: Any = None, info: Any = None, reorder: bool = False,
+    ) -> SimDistgraphcomm:  # fmt: skip
+        """Return all ranks, each with its own list of whom it receives from and sends to."""
+        return SimDistgraphcomm(self.Dup().group, self.rank, sources, destinations)
 
     def Free(self) -> None:
         """Give the communicator up. Collective in MPI; here there is nothing to do."""
@@ -207,6 +228,38 @@ class SimComm:
         return Nothing()
 
 
+class SimDistgraphcomm(SimComm):
+    """A communicator in which each rank has neighbours; -1 stands for one that is not there."""
+
+    __slots__ = ("inedges", "outedges")
+
+    def __init__(
+        self, group: Group, rank: int, sources: Sequence[int], destinations: Sequence[int]
+    ) -> None:
+        super().__init__(group, rank)
+        self.inedges, self.outedges = list(sources), list(destinations)
+
+    def _like(self, duplicate: Group) -> SimDistgraphcomm:
+        return SimDistgraphcomm(duplicate, self.rank, self.inedges, self.outedges)
+
+
+class SimCartcomm(SimDistgraphcomm):
+    """A grid: the neighbours are those before and behind in each dimension."""
+
+    __slots__ = ("coords", "dims", "periods")
+
+    def __init__(
+        self, group: Group, rank: int, dims: Sequence[int], periods: Sequence[bool]
+    ) -> None:
+        neighbours = grid_neighbours(rank, dims, periods)
+        super().__init__(group, rank, neighbours, neighbours)
+        self.dims, self.periods = list(dims), list(periods)
+        self.coords = grid_coordinates(rank, dims)
+
+    def _like(self, duplicate: Group) -> SimCartcomm:
+        return SimCartcomm(duplicate, self.rank, self.dims, self.periods)
+
+
 class SimRequest:
     """A nonblocking send or receive; satisfies `collectives.comm.Request`."""
 
@@ -258,8 +311,11 @@ def _array(buf: Any) -> np.ndarray[Any, Any]:
         array, parts = _array(buf[0]), buf[1:]
         if parts and isinstance(parts[0], tuple):  # (count, start)
             parts = parts[0]
-        count, start, *_ = *(n for n in parts if isinstance(n, int | np.integer)), None, 0
-        ...
+        numbers = [part for part in parts if isinstance(part, int | np.integer)]
+        count, start = (*numbers, 0)[:2] if numbers else (array.size, 0)
+        if min(count, start) < 0 or start + count > array.size:
+            raise ValueError(f"{count} elements from {start} on, of a buffer of {array.size}")
+        return array[start : start + count]
     array = buf if isinstance(buf, np.ndarray) else np.frombuffer(buf, np.uint8)
     if not array.flags.c_contiguous:
         raise BufferError(f"buffer {array.dtype}{array.shape} is not contiguous")

@@ -86,19 +86,8 @@ class Send:
         self, sender: Rank, dest: Rank, buffer: Any, payload: Any, tag: int, call: str,
         eager: bool, number: int,
     ) -> None:  # fmt: skip
-        self.sender, self.dest, self.tag, self.call, self.eager = (
-            sender,
-            dest,
-            tag,
-            call,
-            eager,
-        )
-        self.buffer, self.payload, self.nbytes, self.number = (
-            buffer,
-            payload,
-            buffer.nbytes,
-            number,
-        )
+        self.sender, self.dest, self.tag, self.call, self.eager = sender, dest, tag, call, eager
+        self.buffer, self.payload, self.nbytes, self.number = buffer, payload, buffer.nbytes, number
         self.posted = sender.clock
         self.done: float | None = None
         self.waiter: Rank | None = None
@@ -113,8 +102,8 @@ class Send:
     def finish(self) -> None:
         """Check, once the send is done, that its buffer was left alone meanwhile."""
         payload = self.payload
-        if self.call[0] != "I" or payload is None:
-            return  # the sender could not touch it, or there is nothing to touch
+        if payload is None or self.call[0] != "I":
+            return  # there is nothing to touch, or the sender could not touch it
         if self.buffer.tobytes() != payload.tobytes():
             raise BufferChangedError(
                 f"rank {self.sender.index}: buffer of {self} was changed before Wait"
@@ -132,12 +121,7 @@ class Receive:
         self, receiver: Rank, source: Rank | None, buffer: Any, tag: int | None, call: str,
         number: int,
     ) -> None:  # fmt: skip
-        self.receiver, self.source, self.buffer, self.tag = (
-            receiver,
-            source,
-            buffer,
-            tag,
-        )
+        self.receiver, self.source, self.buffer, self.tag = receiver, source, buffer, tag
         self.call, self.number = call, number
         self.posted = receiver.clock
         self.done: float | None = None
@@ -262,7 +246,7 @@ class Kernel:
         elif send.done is None:  # still under way
             send.receive = receive
         else:  # it waits at the receiver
-            self.complete(receive, max(send.done, receive.posted))
+            self.complete(receive, send.done)
 
     def launch(self, send: Send, time: float, since: float | None = None) -> None:
         """Let a message go, at `time` or when its ports are free; it waits `since` then.
@@ -305,7 +289,7 @@ class Kernel:
         receive = send.receive
         if receive is not None:
             send.receive = None  # no cycle between the two: freed without the garbage collector
-            self.complete(receive, end if end > receive.posted else receive.posted)
+            self.complete(receive, end)
 
     def block(self, me: Rank) -> None:
         """Run others until `me` is woken."""
@@ -526,8 +510,5 @@ def simulate(
     kernel.run()
     ranks = kernel.ranks
     return Run(
-        results,
-        [r.clock for r in ranks],
-        [r.messages for r in ranks],
-        [r.nbytes for r in ranks],
+        results, [r.clock for r in ranks], [r.messages for r in ranks], [r.nbytes for r in ranks]
     )

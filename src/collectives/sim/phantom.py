@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,8 +39,8 @@ class Phantom:
 
     def __init__(self, size: int, dtype: Any = np.float64) -> None:
         self.size = size
-        self.dtype = dtype if type(dtype) is np.dtype else np.dtype(dtype)
-        self.nbytes = size * self.dtype.itemsize
+        self.dtype = dtype = np.dtype(dtype)
+        self.nbytes = size * dtype.itemsize
 
     @property
     def shape(self) -> tuple[int]:
@@ -52,7 +53,12 @@ class Phantom:
         return f"Phantom({self.size}, {self.dtype})"
 
     def __getitem__(self, key: slice) -> Phantom:
-        start, stop, _ = key.indices(self.size)
+        try:
+            start, stop, step = key.indices(self.size)
+        except AttributeError:
+            raise TypeError(f"a Phantom is cut by a slice; got {key!r}") from None
+        if step != 1:
+            raise TypeError(f"a Phantom is contiguous; got a slice with step {step}")
         return Phantom(stop - start if stop > start else 0, self.dtype)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -64,19 +70,34 @@ class Phantom:
         return Phantom(self.size, self.dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        out = kwargs.get("out", (None,))[0]
-        if method != "__call__" or any(x.size != self.size for x in inputs):
+        if method != "__call__" or ufunc.nout != 1:
             return NotImplemented
+        (out,) = kwargs.pop("out", (None,))
+        if kwargs:
+            return NotImplemented
+        for x in inputs if out is None else (*inputs, out):
+            if type(x) is not Phantom or x.size != self.size or x.dtype != self.dtype:
+                return NotImplemented
+        dtype = _result_dtype(ufunc, self.dtype, None if out is None else out.dtype)
         charge = getattr(getcurrent(), "charge", None)
         if charge is not None:
             charge(self.nbytes)
-        return out if out is not None else self.copy()
+        return Phantom(self.size, dtype) if out is None else out
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a Phantom has no data")
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         handler = _FUNCTIONS.get(function)
         return NotImplemented if handler is None else handler(*args, **kwargs)
+
+
+@cache
+def _result_dtype(ufunc: np.ufunc, dtype: np.dtype[Any], out: np.dtype[Any] | None) -> Any:
+    """Return the dtype of the result; TypeError where there is none, or `out` cannot take it."""
+    return ufunc.resolve_dtypes((*[dtype] * ufunc.nin, out))[-1]
 
 
 def _empty_like(
