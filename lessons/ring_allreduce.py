@@ -147,13 +147,11 @@ def contributions(world):
     """Check that every block of the result holds every rank exactly once."""
     once = Counter(range(world.size))
     for rank, result in enumerate(world.results):
-        labels = provenance.read_labels(result["watched"].end, world.size)
-        for block, (_, ranks) in enumerate(labels):
+        held = dict(result["watched"].end)
+        for block in range(world.size):
+            ranks = held.get(block, Counter())
             if ranks != once:
-                got, wanted = (
-                    provenance.named(ranks.elements()),
-                    provenance.named(once.elements()),
-                )
+                got, wanted = (provenance.named(x.elements()) for x in (ranks, once))
                 return Check("counts", False, f"rank {rank} block {block}: {got}, wants {wanted}")
     return Check("counts", True, "every block holds every rank exactly once, on all ranks")
 

@@ -7,18 +7,18 @@ Every algorithm is a function ``<collective>_<name>(comm, ...)`` and can be impo
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+from collectives import registry
 from collectives.comm import IN_PLACE
 from collectives.op import BAND, BOR, BXOR, LAND, LOR, LXOR, MAX, MIN, PROD, SUM, Op
-from collectives.registry import COLLECTIVES, UnsupportedError, algorithms, find
+from collectives.registry import COLLECTIVES, UnsupportedError, find
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BAND", "BOR", "BXOR", "COLLECTIVES", "IN_PLACE", "LAND", "LOR", "LXOR", "MAX", "MIN", "PROD",
-    "SUM", "Op", "UnsupportedError", "algorithms", "find",
+    "SUM", "Op", "UnsupportedError", "find",
 ]  # fmt: skip
 
 
@@ -26,11 +26,12 @@ def __getattr__(name: str) -> Any:
     """Import the algorithm `name` when it is first asked for, so that a run loads what it uses."""
     for collective in sorted(COLLECTIVES, key=len, reverse=True):
         if name.startswith(f"{collective}_"):
-            folder = importlib.import_module(f"collectives.algorithms.{collective}")
-            if hasattr(folder, name):
-                return getattr(folder, name)
+            try:
+                return find(collective, name.removeprefix(f"{collective}_")).function
+            except UnsupportedError:
+                break
     raise AttributeError(f"module 'collectives' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *(entry.function.__name__ for entry in algorithms())]
+    return [*__all__, *(entry.function.__name__ for entry in registry.algorithms())]

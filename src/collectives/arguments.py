@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from collectives.blocks import Counts, EvenCounts, even, split
-from collectives.comm import Array, Comm, is_in_place
+from collectives.comm import Array, Comm, GraphComm, is_in_place
 from collectives.op import SUM, Op, as_op
 
 Prepared = dict[str, Any]
@@ -75,6 +75,102 @@ def reduce_scatter(
     return {"sendbuf": whole, "recvbuf": result, "op": _op(op, whole), "counts": sizes}
 
 
+def barrier(comm: Comm) -> Prepared:
+    return {}
+
+
+def scan(comm: Comm, sendbuf: Array, recvbuf: Array, op: Any = SUM) -> Prepared:
+    return allreduce(comm, sendbuf, recvbuf, op)
+
+
+exscan = scan
+
+
+def scatter(
+    comm: Comm,
+    sendbuf: Array | None,
+    recvbuf: Array,
+    root: int = 0,
+    *,
+    counts: Sequence[int] | None = None,
+) -> Prepared:
+    _root(comm, root)
+    if comm.rank == root:
+        whole = _flat(sendbuf, "sendbuf")
+        sizes = _counts(comm, counts, whole, "sendbuf")
+        block = whole
+        if not is_in_place(recvbuf):
+            block = _flat(recvbuf, "recvbuf", written=True)
+            _fits(block, "recvbuf", split(whole, sizes)[root], "its block of sendbuf")
+            _apart(whole, block)
+        return {"sendbuf": whole, "recvbuf": block, "root": root, "counts": sizes}
+    block = _own_block(comm, recvbuf, "recvbuf", root, written=True)
+    return {
+        "sendbuf": None, "recvbuf": block, "root": root,
+        "counts": _counts_by_block(comm, counts, block, "recvbuf"),
+    }  # fmt: skip
+
+
+def gather(
+    comm: Comm,
+    sendbuf: Array,
+    recvbuf: Array | None,
+    root: int = 0,
+    *,
+    counts: Sequence[int] | None = None,
+) -> Prepared:
+    _root(comm, root)
+    if comm.rank == root:
+        return allgather(comm, sendbuf, recvbuf, counts=counts) | {"root": root}  # type: ignore[arg-type]
+    block = _own_block(comm, sendbuf, "sendbuf", root)
+    return {
+        "sendbuf": block, "recvbuf": None, "root": root,
+        "counts": _counts_by_block(comm, counts, block, "sendbuf"),
+    }  # fmt: skip
+
+
+def alltoall(
+    comm: Comm,
+    sendbuf: Array,
+    recvbuf: Array,
+    *,
+    sendcounts: Sequence[int] | None = None,
+    recvcounts: Sequence[int] | None = None,
+) -> Prepared:
+    result = _flat(recvbuf, "recvbuf", written=True)
+    arriving = _counts(comm, recvcounts, result, "recvbuf")
+    if is_in_place(sendbuf):
+        return {
+            "sendbuf": result, "recvbuf": result, "sendcounts": arriving, "recvcounts": arriving,
+        }  # fmt: skip
+    whole = _flat(sendbuf, "sendbuf")
+    leaving = _counts(comm, sendcounts, whole, "sendbuf")
+    if whole.dtype != result.dtype or leaving[comm.rank] != arriving[comm.rank]:
+        kept = f"to itself {leaving[comm.rank]} and {arriving[comm.rank]} elements"
+        raise ValueError(f"sendbuf is {describe(whole)}, recvbuf {describe(result)}, {kept}")
+    _apart(whole, result)
+    return {"sendbuf": whole, "recvbuf": result, "sendcounts": leaving, "recvcounts": arriving}
+
+
+def neighbor_allgather(comm: GraphComm, sendbuf: Array, recvbuf: Array) -> Prepared:
+    block, result, sources, _ = _with_neighbours(comm, sendbuf, recvbuf)
+    if result.size != sources * block.size:
+        got = f"sendbuf is {describe(block)}, recvbuf {describe(result)}"
+        raise ValueError(f"{got}, with {sources} neighbours to receive from")
+    return {"sendbuf": block, "recvbuf": result}
+
+
+def neighbor_alltoall(comm: GraphComm, sendbuf: Array, recvbuf: Array) -> Prepared:
+    whole, result, sources, destinations = _with_neighbours(comm, sendbuf, recvbuf)
+    n = whole.size // destinations if destinations else result.size // max(sources, 1)
+    if (whole.size, result.size) != (destinations * n, sources * n):
+        got = f"sendbuf is {describe(whole)}, recvbuf {describe(result)}"
+        raise ValueError(
+            f"{got}, with {destinations} neighbours to send to, {sources} to receive from"
+        )
+    return {"sendbuf": whole, "recvbuf": result}
+
+
 # ------------------------------------------------------------------------------ single checks
 
 
@@ -126,6 +222,20 @@ def _whole_vectors(sendbuf: Any, recvbuf: Any) -> tuple[Array, Array]:
     return whole, result
 
 
+def _with_neighbours(comm: GraphComm, sendbuf: Any, recvbuf: Any) -> tuple[Array, Array, int, int]:
+    """Return the buffers, and the numbers of neighbours to receive from and to send to."""
+    if not hasattr(comm, "inedges"):
+        wanted = "one with neighbours: Create_cart, Create_dist_graph_adjacent"
+        raise ValueError(f"comm is {type(comm).__name__}, wants {wanted}")
+    if is_in_place(sendbuf):
+        raise ValueError("sendbuf is IN_PLACE, which collectives among neighbours do not know")
+    whole, result = _flat(sendbuf, "sendbuf"), _flat(recvbuf, "recvbuf", written=True)
+    if whole.dtype != result.dtype:
+        raise ValueError(f"sendbuf is {describe(whole)}, recvbuf {describe(result)}")
+    _apart(whole, result)
+    return whole, result, len(comm.inedges), len(comm.outedges)
+
+
 def _root(comm: Comm, root: int) -> None:
     if not 0 <= root < comm.size:
         raise ValueError(f"root is {root}, wants 0..{comm.size - 1}")
@@ -146,9 +256,31 @@ def _counts(
         if whole.size % p:
             raise ValueError(f"{name} is {describe(whole)}, wants a multiple of p={p} or counts")
         return even(whole.size, p)
-    sizes = counts if isinstance(counts, EvenCounts | Counts) else Counts(counts)
-    if len(sizes) != p or any(size < 0 for size in sizes):
-        raise ValueError(f"counts is {list(sizes)}, wants {p} sizes >= 0")
+    sizes = _sizes(comm, counts)
     if sizes.start(p) != whole.size:
         raise ValueError(f"counts add up to {sizes.start(p)}, {name} is {describe(whole)}")
+    return sizes
+
+
+def _sizes(comm: Comm, counts: Sequence[int]) -> EvenCounts | Counts:
+    sizes = counts if isinstance(counts, EvenCounts | Counts) else Counts(counts)
+    if len(sizes) != comm.size or any(size < 0 for size in sizes):
+        raise ValueError(f"counts is {list(sizes)}, wants {comm.size} sizes >= 0")
+    return sizes
+
+
+def _own_block(comm: Comm, block: Any, name: str, root: int, *, written: bool = False) -> Array:
+    """Return the flat block of a rank that is not the root, which has no IN_PLACE."""
+    if is_in_place(block):
+        raise ValueError(f"{name} is IN_PLACE on rank {comm.rank}, allowed on root {root} only")
+    return _flat(block, name, written=written)
+
+
+def _counts_by_block(
+    comm: Comm, counts: Sequence[int] | None, block: Array, name: str
+) -> EvenCounts | Counts:
+    """Return the block sizes on a rank that has only its own block."""
+    sizes = even(block.size * comm.size, comm.size) if counts is None else _sizes(comm, counts)
+    if block.size != sizes[comm.rank]:
+        raise ValueError(f"{name} is {describe(block)}, counts say {sizes[comm.rank]} elements")
     return sizes

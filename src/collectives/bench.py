@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+
+from collectives.comm import Array
+from collectives.oracle.cases import Buffers, Case
+from collectives.registry import UnsupportedError, algorithms
 
 
 def interleaved(
@@ -33,3 +39,110 @@ def interleaved(
                 times[repetition, column] = perf_counter() - start
     comm.Allreduce(MPI.IN_PLACE, times, op=MPI.MAX)
     return dict(zip(calls, np.median(times, axis=0).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The parameters of the alpha-beta-gamma model, fitted to this machine.
+
+    Attributes
+    ----------
+    alpha : float
+        Seconds per message.
+    beta : float
+        Seconds per byte sent.
+    gamma : float
+        Seconds per byte combined.
+    """
+
+    alpha: float
+    beta: float
+    gamma: float
+
+
+def fit(comm: Any, *, repetitions: int = 30) -> Machine:
+    """Fit the model by ping-pong between ranks 0 and 1, and by adding vectors, on all ranks.
+
+    Alpha is the time of the smallest message, beta the slope up to the largest. With a single
+    rank both are 0.
+    """
+    sizes = (8, 1 << 20)
+    calls: dict[str, Callable[[], Any]] = {}
+    for size in sizes:
+        ball = np.zeros(size, np.uint8)
+        calls[str(size)] = lambda ball=ball: _there_and_back(comm, ball)  # type: ignore[misc]
+    total, vector = np.ones(1 << 17), np.ones(1 << 17)
+    calls["add"] = lambda: np.add(total, vector, out=total)
+    small, large, added = interleaved(comm, calls, repetitions=repetitions).values()
+    if comm.size == 1:
+        return Machine(0.0, 0.0, added / total.nbytes)
+    alpha, beta = small / 2, max(large - small, 0.0) / 2 / (sizes[1] - sizes[0])
+    return Machine(alpha, beta, added / total.nbytes)
+
+
+def _there_and_back(comm: Any, ball: Array) -> None:
+    if comm.size > 1 and comm.rank < 2:
+        peer = 1 - comm.rank
+        if comm.rank == 0:
+            comm.Send(ball, dest=peer)
+        comm.Recv(ball, source=peer)
+        if comm.rank == 1:
+            comm.Send(ball, dest=peer)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one collective at one size, in seconds.
+
+    Attributes
+    ----------
+    nbytes : int
+        The size of the whole vector: of all blocks together where ranks bring or get blocks.
+    times : dict of str to float
+        The median of every algorithm, ``builtin`` among them.
+    models : dict of str to float
+        What the fitted model predicts for each step-by-step algorithm.
+    """
+
+    collective: str
+    nbytes: int
+    times: dict[str, float]
+    models: dict[str, float]
+
+    @property
+    def best(self) -> str:
+        """The fastest step-by-step algorithm."""
+        return min(self.models, key=lambda name: self.times[name])
+
+    def ratio(self, name: str) -> float:
+        """Return the time of an algorithm divided by that of the built-in."""
+        return self.times[name] / self.times["builtin"]
+
+
+def measure(
+    comm: Any, collective: str, nbytes: int, machine: Machine, *, repetitions: int = 20
+) -> Row:
+    """Time all algorithms of a collective that this number of ranks allows, in turns.
+
+    Every rank of an MPI communicator calls this; `nbytes` is the size of the whole vector, of
+    float64 elements.
+    """
+    p, itemsize = comm.size, 8
+    case = Case(collective, p, nbytes // itemsize)
+    if case.by_blocks:
+        case = replace(case, n=max(1, nbytes // itemsize // p))
+    values = np.arange(case.input_size(comm.rank), dtype=np.float64)
+    calls, models = {}, {}
+    for entry in algorithms(collective):
+        call = partial(Buffers(case, comm.rank, values).run, entry.function, comm)
+        try:
+            call()
+        except UnsupportedError:  # on all ranks alike, before any message
+            continue
+        calls[entry.name] = call
+        cost = case.cost(entry.cost) if entry.cost else None
+        if cost is not None:
+            seconds = cost.times(itemsize).time(machine.alpha, machine.beta, machine.gamma)
+            models[entry.name] = seconds
+    times = interleaved(comm, calls, repetitions=repetitions)
+    return Row(collective, nbytes, times, models)

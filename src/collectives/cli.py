@@ -10,7 +10,8 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,7 @@ import typer
 from collectives.draw import tables, text
 from collectives.launch import World, abort_on_error, agree, everywhere, launch_rank, under_mpi
 from collectives.op import PREDEFINED
-from collectives.registry import algorithms, find, known_collective
+from collectives.registry import COLLECTIVES, algorithms, find, known_collective
 
 app = typer.Typer(
     help=__doc__, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
@@ -34,7 +35,7 @@ Ranks = Annotated[
 
 def main() -> None:
     """Run the command line; what the user got wrong is one sentence and exit code 2."""
-    if launch_rank() != 0 and sys.argv[1:2] != ["run"]:
+    if launch_rank() != 0 and sys.argv[1:2] not in (["run"], ["bench"]):
         return  # under mpirun, say it once
     try:
         app()
@@ -64,8 +65,7 @@ def list_(
         for name in dict.fromkeys(entry.collective for entry in entries):
             print(text.bold(name))
             print(tables.plain(entry for entry in entries if entry.collective == name) + "\n")
-        print("p ranks, n elements. volume: elements sent by all ranks; alphas: messages one after")
-        print("the other on the longest path; order: whether operands keep that of the ranks")
+        print(tables.EXPLANATION)
 
 
 @app.command()
@@ -94,11 +94,13 @@ def show(
 
 @app.command()
 def run(
-    collective: CollectiveName,
+    collective: Annotated[str, typer.Argument(help="such as allreduce; ALL for all")],
     name: Annotated[
         str,
-        typer.Argument(help="an algorithm such as ring, or module:function, or file.py:function"),
-    ],
+        typer.Argument(
+            help="an algorithm such as ring, or module:function, or file.py:function; ALL for all"
+        ),
+    ] = "ALL",
     elements: Annotated[int, typer.Option(min=0, help="as in the signature")] = 1000,
     dtype: Annotated[str, typer.Option(help="NumPy number type")] = "float64",
     op: Annotated[str, typer.Option(help=f"one of {', '.join(PREDEFINED)}")] = "SUM",
@@ -107,45 +109,61 @@ def run(
     ranks: Ranks = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
-    """Run an algorithm and check it against the built-in and the serial definition."""
+    """Run algorithms and check them against the built-in and the serial definition."""
     from collectives.oracle.cases import Case
     from collectives.oracle.crosscheck import crosscheck
     from collectives.sim import SimulationError
 
-    known_collective(collective)
-    entry = _target(collective, name)
     if ranks is not None and under_mpi():
         raise ValueError(f"-p {ranks}: under mpirun, mpirun decides how many ranks")
     if op not in PREDEFINED:
         raise ValueError(f"op is {op}, wants one of {', '.join(PREDEFINED)}")
     number_type = _number_type(dtype)
-
     PREDEFINED[op].check(number_type)
+    targets = _targets(collective, name)
 
-    def program(comm: Any) -> list[Any] | str:
-        case = Case(collective, comm.size, elements, PREDEFINED[op], root, in_place=in_place)
-        builtin = find(collective, "builtin") if hasattr(comm, "Allreduce") else None
+    def check(comm: Any, target: _Target) -> list[Any] | str:
+        case = Case(target.collective, comm.size, elements, PREDEFINED[op], root, None, in_place)
+        builtin = find(target.collective, "builtin") if hasattr(comm, "Allreduce") else None
         try:
-            return list(crosscheck(entry, builtin, comm, case, number_type))
+            return list(crosscheck(target.function, builtin, comm, case, number_type))
         except ValueError as error:
-            if ":" in name:  # a stranger's function: this rank alone may have failed
+            if not target.is_ours:  # it may have failed on this rank alone
                 raise
             return str(error)  # our argument checks say the same on all ranks
 
     with abort_on_error():
         try:
-            world = everywhere(program, ranks=ranks or 8)
+            world = everywhere(lambda comm: [check(comm, t) for t in targets], ranks=ranks or 8)
         except SimulationError as error:
             print(f"{collective}/{name}  p={ranks or 8}, simulated: FAIL\n{error}")
             sys.exit(1)
-        code = agree(_report(world, collective, name, elements, number_type, as_json))
+        code = 0
+        if world.results:
+            outcomes = [
+                _outcome(t, found) for t, *found in zip(targets, *world.results, strict=True)
+            ]
+            code = _report(world, outcomes, f"n={elements} {number_type}", as_json)
+        code = agree(code)
     sys.exit(code)
 
 
-def _target(collective: str, name: str) -> Callable[..., None]:
-    """Return the function meant: a registered algorithm, or one from a module or file."""
+@dataclass(frozen=True)
+class _Target:
+    collective: str
+    name: str
+    function: Callable[..., None]
+    is_ours: bool = True
+
+
+def _targets(collective: str, name: str) -> list[_Target]:
+    """Return what is meant: registered algorithms, or a function of a module or file."""
+    if collective == "ALL" or name == "ALL":
+        entries = algorithms(None if collective == "ALL" else collective)
+        return [_Target(e.collective, e.name, e.function) for e in entries]
+    known_collective(collective)
     if ":" not in name:
-        return find(collective, name).function
+        return [_Target(collective, name, find(collective, name).function)]
     place, _, function = name.rpartition(":")
     if place.endswith(".py"):
         if not Path(place).is_file():
@@ -161,7 +179,134 @@ def _target(collective: str, name: str) -> Callable[..., None]:
     found = getattr(module, function, None)
     if not callable(found):
         raise ValueError(f"{place} has no function {function!r}")
-    return found  # type: ignore[no-any-return]
+    return [_Target(collective, name, found, is_ours=False)]
+
+
+def _outcome(target: _Target, found: list[Any]) -> dict[str, Any]:
+    """Bring together what all ranks found of one target."""
+    outcome: dict[str, Any] = {"collective": target.collective, "algorithm": target.name}
+    if isinstance(found[0], str):
+        return outcome | {"refused": found[0]}
+    checks = []
+    for findings in zip(*found, strict=True):
+        failed = [finding for finding in findings if not finding.passed]
+        shown = (failed or list(findings))[0]
+        checks.append({"check": shown.check, "passed": not failed, "detail": shown.detail})
+    return outcome | {"checks": checks}
+
+
+def _report(world: World, outcomes: list[dict[str, Any]], what: str, as_json: bool) -> int:
+    """Print what was found; return the exit code."""
+    failed = [o for o in outcomes if not all(c["passed"] for c in o.get("checks", ()))]
+    refused = [o["refused"] for o in outcomes if "refused" in o]
+    where = world.library or "simulated"
+    if as_json:
+        document = {"ranks": world.size, "library": where, "asked": what, "outcomes": outcomes}
+        print(json.dumps(document, indent=2))
+    elif len(outcomes) == 1 and refused:
+        print(f"collectives: {refused[0]}", file=sys.stderr)
+    else:
+        print(f"p={world.size} {what}, {where}")
+        for outcome in outcomes:
+            for line in _lines(outcome, whole=len(outcomes) == 1):
+                print(line)
+        if len(outcomes) > 1:
+            held = len(outcomes) - len(failed) - len(refused)
+            print(f"{held} held, {len(failed)} failed, {len(refused)} refused")
+    if failed:
+        return 1
+    return 2 if len(refused) == len(outcomes) else 0
+
+
+def _lines(outcome: dict[str, Any], *, whole: bool) -> Iterator[str]:
+    """Yield the lines that say what was found of one target: every check, or the worst one."""
+    label = f"{outcome['collective']}/{outcome['algorithm']}"
+    if "refused" in outcome:
+        yield f"-     {outcome['refused']}"
+        return
+    checks = outcome["checks"]
+    if not whole:
+        wrong = next((check for check in checks if not check["passed"]), None)
+        checked = ", ".join(check["check"] for check in checks)
+        word = text.bold("FAIL" if wrong else "PASS")
+        yield f"{word}  {label:36} {wrong['detail'] if wrong else checked}"
+        return
+    yield label
+    for check in checks:
+        word = text.bold("PASS" if check["passed"] else "FAIL")
+        yield f"  {check['check']:10}{word}  {check['detail']}"
+
+
+@app.command()
+def bench(
+    collective: Annotated[str | None, typer.Argument(help="only this one; else all")] = None,
+    name: Annotated[str, typer.Option("--algorithm", help="compare this one; else the best")] = "",
+    sizes: Annotated[
+        str,
+        typer.Option(help="of the whole vector, in bytes: a list, gaps filled by doubling twice"),
+    ] = "8,1K,...,4M",
+    repetitions: Annotated[int, typer.Option(min=1, help="of every call, in turns")] = 20,
+    plot: Annotated[Path | None, typer.Option(help="also draw it: a .png or .svg file")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """Time step-by-step algorithms against the MPI library's, on real MPI."""
+    if not under_mpi():
+        raise ValueError("bench measures real MPI: mpirun -n 8 collectives bench ...")
+    chosen = [known_collective(collective)] if collective else list(COLLECTIVES)
+    if name and collective is None:
+        raise ValueError("--algorithm needs a collective")
+    if name:
+        find(chosen[0], name)
+    with abort_on_error():
+        from mpi4py import MPI
+
+        from collectives import bench as timing
+
+        comm = MPI.COMM_WORLD
+        machine = timing.fit(comm)
+        rows = []
+        for size in _sizes(sizes):
+            for each in chosen:
+                row = timing.measure(comm, each, size, machine, repetitions=repetitions)
+                if row.models:
+                    rows.append(row)
+        if comm.rank == 0:
+            print(
+                json.dumps(tables.bench_json(rows, machine, comm.size), indent=2)
+                if as_json
+                else tables.bench_table(rows, machine, comm.size, name)
+            )
+            if plot is not None:
+                from collectives.draw.plots import times
+
+                times(rows, plot, name)
+        agree(0)
+
+
+def _sizes(text: str) -> list[int]:
+    """Return sizes in bytes; ``...`` between two stands for steps by a factor of four.
+
+    Examples
+    --------
+    >>> _sizes("8,1K,...,64K,1M")
+    [8, 1024, 4096, 16384, 65536, 1048576]
+    """
+    units = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    sizes: list[int] = []
+    between = False
+    for part in text.split(","):
+        if part == "..." and sizes:
+            between = True
+            continue
+        digits, unit = part.rstrip("BKMGkmg"), part.lstrip("0123456789").rstrip("B").upper()
+        if not digits.isdigit() or unit not in units:
+            raise ValueError(f"sizes is {text!r}, wants numbers such as 8, 1K or 32M, and ...")
+        size = int(digits) * units[unit]
+        while between and sizes[-1] * 4 < size:
+            sizes.append(sizes[-1] * 4)
+        sizes.append(size)
+        between = False
+    return sizes
 
 
 def _number_type(name: str) -> np.dtype[Any]:
@@ -179,30 +324,3 @@ def _without_docstring(function: Callable[..., None]) -> str:
     source = inspect.getsource(function)
     before, quotes, rest = source.partition('"""')
     return before.rstrip() + rest.partition('"""')[2] if quotes else source
-
-
-def _report(
-    world: World, collective: str, name: str, elements: int, dtype: np.dtype[Any], as_json: bool
-) -> int:
-    """Print on rank 0 what all ranks found; return the exit code."""
-    if not world.results:
-        return 0
-    if isinstance(world.results[0], str):
-        print(f"collectives: {world.results[0]}", file=sys.stderr)
-        return 2
-    checks = []
-    for findings in zip(*world.results, strict=True):
-        failed = [finding for finding in findings if not finding.passed]
-        shown = (failed or list(findings))[0]
-        checks.append({"check": shown.check, "passed": not failed, "detail": shown.detail})
-    where = world.library or "simulated"
-    if as_json:
-        document = {"collective": collective, "algorithm": name, "ranks": world.size}
-        document |= {"elements": elements, "dtype": str(dtype), "library": where, "checks": checks}
-        print(json.dumps(document, indent=2))
-    else:
-        print(f"{collective}/{name}  p={world.size} n={elements} {dtype}, {where}")
-        for check in checks:
-            word = text.bold("PASS" if check["passed"] else "FAIL")
-            print(f"  {check['check']:10}{word}  {check['detail']}")
-    return int(not all(check["passed"] for check in checks))

@@ -6,6 +6,7 @@ communicator (which satisfies the protocol as it stands), the simulator's, or on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Protocol, Self, TypeAlias, final
 
 import numpy as np
@@ -70,6 +71,23 @@ class Comm(Protocol):
         """Return the communicator of the ranks with the same `color`, ordered by `key`."""
 
 
+class GraphComm(Comm, Protocol):
+    """Ranks with neighbours: an MPI process topology, Cartesian or a distributed graph."""
+
+    @property
+    def inedges(self) -> list[int]:
+        """Whom this rank receives from; a negative number (``MPI.PROC_NULL``) is nobody."""
+
+    @property
+    def outedges(self) -> list[int]:
+        """Whom this rank sends to; a negative number (``MPI.PROC_NULL``) is nobody."""
+
+
+def is_cartesian(comm: GraphComm) -> bool:
+    """Tell whether the neighbours of `comm` are those in a grid."""
+    return hasattr(comm, "dims")
+
+
 # ------------------------------------------------------------------ the private communicator
 
 _IS_PRIVATE = "private"
@@ -109,7 +127,66 @@ def private(comm: Any) -> Any:
     if duplicate is _IS_PRIVATE:
         return comm
     if duplicate is None:
+        if comm.Is_inter():
+            raise ValueError("comm is an inter-communicator, wants an intra-communicator")
         duplicate = comm.Dup()
         duplicate.Set_attr(_keyval, _IS_PRIVATE)
         comm.Set_attr(_keyval, duplicate)
     return duplicate
+
+
+# ------------------------------------------------------------------ some of the ranks
+
+
+class Subgroup:
+    """Some ranks of a communicator, renumbered 0, 1, ...: an algorithm runs among them.
+
+    Unlike `Comm.Split` this is no collective call and sends nothing: every rank works out its
+    group by arithmetic. Messages travel on the communicator underneath, where those between two
+    ranks cannot overtake each other.
+
+    Parameters
+    ----------
+    comm : Comm
+        The communicator underneath; this process is one of `ranks` in it.
+    ranks : sequence of int
+        Who belongs to the group, in the order in which they are numbered, the same on all.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> group = Subgroup(SimpleNamespace(rank=5, size=9), range(1, 9, 2))
+    >>> group.rank, group.size
+    (2, 4)
+    """
+
+    is_private = True
+    """Algorithms called on a group are inside another one: they run as bodies."""
+
+    __slots__ = ("comm", "rank", "ranks", "size")
+
+    def __init__(self, comm: Comm, ranks: Sequence[int]) -> None:
+        self.comm, self.ranks = comm, ranks
+        self.rank, self.size = ranks.index(comm.rank), len(ranks)
+
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        self.comm.Send(buf, dest=self.ranks[dest], tag=tag)
+
+    def Recv(self, buf: Any, source: int, *tag: int) -> None:
+        self.comm.Recv(buf, self.ranks[source], *tag)
+
+    def Sendrecv(
+        self, sendbuf: Any, dest: int, sendtag: int = 0, *, recvbuf: Any, source: int
+    ) -> None:
+        self.comm.Sendrecv(
+            sendbuf, self.ranks[dest], sendtag, recvbuf=recvbuf, source=self.ranks[source]
+        )
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        return self.comm.Isend(buf, dest=self.ranks[dest], tag=tag)
+
+    def Irecv(self, buf: Any, source: int, *tag: int) -> Request:
+        return self.comm.Irecv(buf, self.ranks[source], *tag)
+
+    def Split(self, color: int = 0, key: int = 0) -> Self:
+        raise NotImplementedError("a Subgroup is not split; make another one of some of its ranks")

@@ -111,10 +111,11 @@ class abort_on_error:
         mpi = sys.modules.get("mpi4py.MPI")
         if mpi is None or not under_mpi() or mpi.COMM_WORLD.size == 1:
             return
+        who = f"rank {mpi.COMM_WORLD.rank} of {mpi.COMM_WORLD.size}:\n"
+        print(who + "".join(traceback.format_exception(error)), end="", file=sys.stderr)
         sys.stdout.flush()
-        print(f"rank {mpi.COMM_WORLD.rank} of {mpi.COMM_WORLD.size}:", file=sys.stderr)
-        traceback.print_exception(error)
         sys.stderr.flush()
+        time.sleep(0.2)  # mpirun passes on what it has read by the time the job ends, not more
         mpi.COMM_WORLD.Abort(1)
         os._exit(1)  # where Abort returns before it strikes
 

@@ -12,16 +12,31 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeAlias
+
+import numpy as np
 
 from collectives import arguments
-from collectives.comm import Comm, is_private, private
+from collectives.comm import is_private, private
 from collectives.cost import Cost
-from collectives.op import Op
 
-COLLECTIVES = ("bcast", "reduce", "allgather", "reduce_scatter", "allreduce")
+COLLECTIVES = (
+    "barrier",
+    "bcast",
+    "reduce",
+    "scatter",
+    "gather",
+    "allgather",
+    "reduce_scatter",
+    "allreduce",
+    "scan",
+    "exscan",
+    "alltoall",
+    "neighbor_allgather",
+    "neighbor_alltoall",
+)
 """In the order in which they are taught."""
 
 
@@ -29,24 +44,42 @@ class UnsupportedError(ValueError):
     """This algorithm cannot do what was asked for; another one may. It is never run instead."""
 
 
+Call: TypeAlias = Mapping[str, Any]
+"""The arguments of one call by name, options and their defaults too."""
+
+
 @dataclass(frozen=True)
 class Requirement:
     """Something an algorithm needs: `holds` decides it, `got` says what there was instead."""
 
     name: str
-    holds: Callable[[Comm, Op | None], bool]
-    got: Callable[[Comm, Op | None], str]
+    holds: Callable[[Call], bool]
+    got: Callable[[Call], str]
+
+
+def _p(call: Call) -> str:
+    return f"p={call['comm'].size}"
 
 
 commutative = Requirement(
-    "commutative",
-    lambda comm, op: op is None or op.commutative,
-    lambda comm, op: f"op={op}",
+    "commutative", lambda call: call["op"].commutative, lambda call: f"op={call['op'].name}"
+)
+power_of_two = Requirement("power_of_two", lambda call: call["comm"].size.bit_count() == 1, _p)
+even_size = Requirement("even_size", lambda call: call["comm"].size % 2 == 0, _p)
+in_place = Requirement(
+    "in_place",
+    lambda call: call["sendbuf"] is call["recvbuf"],
+    lambda call: "a sendbuf besides recvbuf",
+)
+equal_blocks = Requirement(
+    "equal_blocks",
+    lambda call: len({*call["sendcounts"], *call["recvcounts"]}) == 1,
+    lambda call: f"sendcounts={[*call['sendcounts']]}, recvcounts={[*call['recvcounts']]}",
 )
 mpi = Requirement(
     "mpi",
-    lambda comm, op: hasattr(comm, "Allreduce"),
-    lambda comm, op: type(comm).__name__,
+    lambda call: hasattr(call["comm"], "Allreduce"),
+    lambda call: type(call["comm"]).__name__,
 )
 
 
@@ -70,6 +103,8 @@ class Algorithm:
         Whether operands are combined in ascending rank order.
     source : str
         Authors, venue, year, doi.
+    variants : tuple of dict
+        Values of its own options, besides the defaults, with which it is tested.
     """
 
     collective: str
@@ -80,6 +115,7 @@ class Algorithm:
     requires: tuple[Requirement, ...]
     keeps_order: bool
     source: str
+    variants: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def summary(self) -> str:
@@ -107,6 +143,7 @@ def algorithm(
     cost: Callable[..., Cost] | None = None,
     requires: Sequence[Requirement] = (),
     keeps_order: bool = False,
+    variants: Sequence[Mapping[str, Any]] = (),
 ) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Enter a function named ``<collective>_<name>`` into the registry.
 
@@ -118,31 +155,46 @@ def algorithm(
     def enter(body: Callable[P, None]) -> Callable[P, None]:
         collective = max((c for c in COLLECTIVES if body.__name__.startswith(f"{c}_")), key=len)
         check = getattr(arguments, collective)
-        options = set(inspect.signature(body).parameters) - set(inspect.signature(check).parameters)
+        shared = inspect.signature(check).parameters
+        options = {
+            name: parameter.default
+            for name, parameter in inspect.signature(body).parameters.items()
+            if name not in shared
+        }
 
         @functools.wraps(body)
         def call(comm: Any, *args: Any, **kwargs: Any) -> None:
             if is_private(comm):
                 return body(comm, *args, **kwargs)
-            chosen = {name: kwargs.pop(name) for name in options & kwargs.keys()}
-            prepared = check(comm, *args, **kwargs)
+            chosen = {name: kwargs.pop(name, default) for name, default in options.items()}
+            for name, value in chosen.items():
+                _check_option(name, value, options[name])
+            prepared = check(comm, *args, **kwargs) | chosen
             for requirement in entry.requires:
-                op = prepared.get("op")
-                if not requirement.holds(comm, op):
-                    got = requirement.got(comm, op)
+                seen = {"comm": comm} | prepared
+                if not requirement.holds(seen):
+                    got = requirement.got(seen)
                     raise UnsupportedError(f"{entry} needs {requirement.name}; got {got}")
-            return body(private(comm), **prepared, **chosen)
+            return body(private(comm), **prepared)
 
         name = body.__name__.removeprefix(f"{collective}_")
         kind = "built-in" if name == "builtin" else "step by step"
         call.__doc__ = _documentation(body, source)
         entry = Algorithm(
-            collective, name, kind, call, cost, tuple(requires), keeps_order, source
+            collective, name, kind, call, cost, tuple(requires), keeps_order, source,
+            tuple(variants),
         )  # fmt: skip
         _algorithms.setdefault((collective, name), entry)  # a copy elsewhere replaces nothing
         return call  # type: ignore[return-value]
 
     return enter
+
+
+def _check_option(name: str, value: Any, default: Any) -> None:
+    """Refuse numbers too small for an algorithm's own option."""
+    least = 2 if name == "radix" else 1
+    if type(default) is int and not (isinstance(value, int | np.integer) and value >= least):
+        raise ValueError(f"{name} is {value!r}, wants an integer >= {least}")
 
 
 def _documentation(body: Callable[..., None], source: str) -> str:
@@ -161,17 +213,23 @@ def _documentation(body: Callable[..., None], source: str) -> str:
 
 def algorithms(collective: str | None = None) -> Iterator[Algorithm]:
     """Yield every algorithm, or those of one collective, in teaching order."""
-    for name in COLLECTIVES if collective is None else (known_collective(collective),):
-        importlib.import_module(f"collectives.algorithms.{name}")
-        yield from [entry for entry in _algorithms.values() if entry.collective == name]
+    for each in COLLECTIVES if collective is None else (known_collective(collective),):
+        for name in _names(each):
+            yield find(each, name)
 
 
 def find(collective: str, name: str) -> Algorithm:
     """Return one algorithm; UnsupportedError lists what there is."""
-    known = {entry.name: entry for entry in algorithms(collective)}
+    known = _names(known_collective(collective))
     if name not in known:
         raise UnsupportedError(f"{collective} has no algorithm {name!r}; it has {', '.join(known)}")
-    return known[name]
+    importlib.import_module(f"collectives.algorithms.{collective}.{name}")
+    return _algorithms[collective, name]
+
+
+def _names(collective: str) -> list[str]:
+    names: list[str] = importlib.import_module(f"collectives.algorithms.{collective}").ALGORITHMS
+    return names
 
 
 def known_collective(name: str) -> str:

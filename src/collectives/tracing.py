@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from collectives.comm import Array, is_private, private
+from collectives.comm import Array, Subgroup, is_private, private
 from collectives.op import SUM, Op
+
+_GROUPS = Subgroup.Send.__code__.co_filename
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class Trace:
     ) -> None:  # fmt: skip
         """Record an event that began at `start` and ends now, called `depth` frames further up."""
         frame = sys._getframe(depth)
+        while frame.f_code.co_filename == _GROUPS and frame.f_back is not None:
+            frame = frame.f_back  # a Subgroup only passes the call on
         payload = buffer.copy() if self.keep else None
         self.events.append(
             Event(rank, self.steps, kind, call, peer, buffer.nbytes, start, _now(comm),

@@ -94,7 +94,24 @@ def test_run_reports_as_json(tmp_path):
     document = json.loads(done.stdout)
     assert done.returncode == 1
     assert document["ranks"] == 3
-    assert {c["check"]: c["passed"] for c in document["checks"]}["counts"] is False
+    (outcome,) = document["outcomes"]
+    assert {c["check"]: c["passed"] for c in outcome["checks"]}["counts"] is False
+
+
+def test_run_all_has_a_line_for_every_algorithm():
+    done = run("run", "ALL", "-p", 4, "--elements", 9)
+    assert done.returncode == 0, done.stdout
+    for entry in algorithms():
+        assert f"{entry} " in done.stdout
+    assert ", 0 failed, " in done.stdout
+
+
+def test_run_all_fails_if_one_does(tmp_path):
+    done = run("run", "allreduce", "ALL", "-p", 3, "--elements", 4, "--json")
+    document = json.loads(done.stdout)
+    assert {o["algorithm"] for o in document["outcomes"]} == {
+        e.name for e in algorithms("allreduce")
+    }
 
 
 def test_run_explains_a_deadlock(tmp_path):

@@ -5,52 +5,78 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
 
 from collectives import provenance
 from collectives.comm import Array
 from collectives.draw.text import bold
 from collectives.op import SUM
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.cases import FORMS, Buffers, Case
 from collectives.registry import COLLECTIVES, Algorithm
 from collectives.tracing import Event, Trace
 
 TABLE_RANKS = 11
 """Ranks whose table fits the width of a terminal."""
 
+Labels: TypeAlias = list[tuple[int, Counter[int]]]
+"""Blocks as they were found: the number of each, and how often each rank is in it."""
+
 
 @dataclass(frozen=True)
 class Watched:
-    """One rank's part of a run on labelled blocks.
+    """One rank's part of a run on blocks that tell where they are from.
 
     Attributes
     ----------
-    start, end : array or None
-        The labelled blocks that the rank brought and that it was left with, if any.
+    start, end : list of (int, Counter)
+        The blocks that the rank brought, and those that it was left with: the number of each,
+        and how often each rank is in it.
     trace : Trace
-        What it did, with the blocks that it sent, received and combined.
+        What it did, with what it sent, received and combined.
     """
 
-    start: Array | None
-    end: Array | None
+    start: Labels
+    end: Labels
     trace: Trace
+    read: Callable[[Array], Labels]
 
 
 def watch(algorithm: Algorithm, comm: Any, *, root: int = 0) -> Watched:
-    """Run `algorithm` once on labelled blocks; every rank of `comm` calls this."""
+    """Run `algorithm` once to see who gets into which block; every rank of `comm` calls this.
+
+    Simulated ranks send symbolic terms, one per block, which may be cut anywhere. MPI ranks send
+    labels of several numbers per block, which an algorithm must not cut into parts.
+    """
     rank, p, collective = comm.rank, comm.size, algorithm.collective
-    labels = provenance.labelled(rank, p)
-    width = labels.size // p
+    form = FORMS[collective]
+    if hasattr(comm, "Allreduce"):
+        values, width = provenance.labelled(rank, p), 2 + len(provenance.passes(p))
+        read = partial(_read_labels, p)
+    else:
+        values, width = provenance.terms(rank, p), 1
+        read = partial(_read_terms, form.brings == "block")
+    case = Case(collective, p, width if Case(collective, p).by_blocks else values.size, root=root)
+    if form.brings == "block":
+        values = values[rank * width : (rank + 1) * width]
     trace = Trace(keep=True)
-    n = width if collective in ("allgather", "reduce_scatter") else labels.size
-    case = Case(collective, p, n, op=trace.op(SUM, comm), root=root)
-    if collective == "allgather":
-        labels = labels[rank * width : (rank + 1) * width]
-    start = None if collective == "bcast" and rank != root else labels
-    end = Buffers(case, rank, labels).run(algorithm.function, trace.comm(comm))
-    return Watched(start, end, trace)
+    case = replace(case, op=trace.op(SUM, comm))
+    end = Buffers(case, rank, values).run(algorithm.function, trace.comm(comm))
+    brought = form.brings != "nothing" and (not form.from_root or rank == root)
+    return Watched(read(values) if brought else [], [] if end is None else read(end), trace, read)
+
+
+def _read_labels(p: int, payload: Array) -> Labels:
+    labels = provenance.read_labels(payload, p)
+    return [(block, ranks) for block, ranks in labels if block is not None]
+
+
+def _read_terms(by_rank: bool, payload: Array) -> Labels:
+    """Read terms: their block is their element's number, or the rank that they are from."""
+    terms = [term for term in payload.tolist() if isinstance(term, provenance.Term)]
+    return [(t.ranks()[0] if by_rank else t.element, Counter(t.ranks())) for t in terms]
 
 
 def contribution_table(watched: Sequence[Watched]) -> Iterator[str]:
@@ -58,7 +84,7 @@ def contribution_table(watched: Sequence[Watched]) -> Iterator[str]:
     p = len(watched)
     held: list[list[Counter[int]]] = [[Counter() for _ in range(p)] for _ in range(p)]
     for rank, part in enumerate(watched):
-        for block, ranks in _labels(part.start, p):
+        for block, ranks in part.start:
             held[rank][block] = ranks
     word = "block " if p <= 8 else "c"
     yield " " * 10 + "".join(f"{f'{word}{c}':{_cell(p)}}" for c in range(p)) + "sends"
@@ -67,7 +93,8 @@ def contribution_table(watched: Sequence[Watched]) -> Iterator[str]:
         changed: list[set[int]] = [set() for _ in range(p)]
         sends: list[list[str]] = [[] for _ in range(p)]
         for event in now:
-            labels = list(_labels(event.payload, p))
+            assert event.payload is not None
+            labels = watched[event.rank].read(event.payload)
             if event.kind == "send":
                 names = _runs([block for block, _ in labels])
                 sends[event.rank].append(f"{names} -> r{event.peer}")
@@ -76,13 +103,6 @@ def contribution_table(watched: Sequence[Watched]) -> Iterator[str]:
                 held[event.rank][block] = ranks
                 changed[event.rank].add(block)
         yield from _rows(title, held, changed, [", ".join(parts) for parts in sends])
-
-
-def _labels(payload: Array | None, p: int) -> Iterator[tuple[int, Counter[int]]]:
-    if payload is not None:
-        for block, ranks in provenance.read_labels(payload, p):
-            if block is not None:
-                yield block, ranks
 
 
 def _runs(blocks: list[int]) -> str:

@@ -3,9 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from collectives.registry import Algorithm
+from collectives.draw.text import nbytes, seconds
+from collectives.oracle.cases import Case
+from collectives.registry import Algorithm, commutative
+
+if TYPE_CHECKING:
+    from collectives.bench import Machine, Row
+
+
+def bench_table(rows: Iterable[Row], machine: Machine, p: int, name: str = "") -> str:
+    """Return measured times against the built-in's: of one algorithm, or of the best per size."""
+    fitted = f"alpha {seconds(machine.alpha)}, 1/beta {nbytes(1 / (machine.beta or 1))}/s"
+    lines = [
+        f"{p} ranks, medians of the slowest rank; model fitted by ping-pong: {fitted}, "
+        f"1/gamma {nbytes(1 / machine.gamma)}/s",
+        f"{'':16}{'size':>9}{'built-in':>10}{'step by step':>14}"
+        f"{'ratio':>7}{'model':>9}  algorithm",
+    ]
+    for row in rows:
+        shown = name or row.best
+        lines.append(
+            f"{row.collective:16}{nbytes(row.nbytes):>9}{seconds(row.times['builtin']):>10}"
+            f"{seconds(row.times[shown]):>14}{row.ratio(shown):>7.2f}"
+            f"{seconds(row.models[shown]):>9}  {shown}"
+        )
+    return "\n".join(lines)
+
+
+def bench_json(rows: Iterable[Row], machine: Machine, p: int) -> dict[str, Any]:
+    """Return everything that was measured, in seconds and bytes."""
+    return {"ranks": p, "machine": vars(machine), "rows": [vars(row) for row in rows]}
 
 
 def as_json(entry: Algorithm) -> dict[str, Any]:
@@ -21,37 +51,49 @@ def as_json(entry: Algorithm) -> dict[str, Any]:
         "messages": entry.formulas.get("messages"),
         "bytes": f"({volume}) * itemsize" if volume else None,
         "source": entry.source,
+        "with_8_ranks": dict(zip(_MEASURES, _cells(entry), strict=False)),
     }
 
 
 def markdown(entries: Iterable[Algorithm]) -> str:
     """Return the table of the README: one line per algorithm, with a link to its file."""
-    lines = [
-        "| algorithm | messages | elements sent | steps | elements in a row | needs | order kept |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    names = ["algorithm", *_MEASURES, "needs", "order"]
+    lines = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
     for entry in entries:
-        folder = f"src/collectives/algorithms/{entry.collective}"
-        cells = [
-            f"[{entry}]({folder}/{entry.name}.py)",
-            *(f"`{entry.formulas[name]}`" if entry.formulas else "the library's"
-              for name in ("messages", "volume", "alphas", "betas")),
-            ", ".join(requirement.name for requirement in entry.requires) or "-",
-            "yes" if entry.keeps_order else "no",
-        ]  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
+        file = f"src/collectives/algorithms/{entry.collective}/{entry.name}.py"
+        lines.append(f"| {' | '.join([f'[{entry}]({file})', *_cells(entry)])} |")
     return "\n".join(lines)
 
 
 def plain(entries: Iterable[Algorithm]) -> str:
-    """Return the table that a collective's docstring shows: formulas, needs, order."""
-    names = ("messages", "volume", "alphas")
-    rows: list[tuple[str, ...]] = [("algorithm", *names, "needs", "order")]
-    for entry in entries:
-        formulas = [entry.formulas.get(name, "-") for name in names]
-        needs = ", ".join(requirement.name for requirement in entry.requires) or "-"
-        rows.append((entry.name, *formulas, needs, "kept" if entry.keeps_order else "any"))
+    """Return the table that a collective's docstring shows."""
+    rows = [["algorithm", *_MEASURES, "needs", "order"]]
+    rows += [[entry.name, *_cells(entry)] for entry in entries]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
     return "\n".join(line.rstrip() for line in [rule, lines[0], rule, *lines[1:], rule])
+
+
+def _cells(entry: Algorithm) -> list[str]:
+    """Return what is compared of an algorithm, computed from its cost function."""
+    needs = ", ".join(need.name for need in entry.requires if need is not commutative) or "none"
+    order = "kept" if entry.keeps_order else "any"
+    if entry.cost is None:
+        return [""] * len(_MEASURES) + [needs, order]
+    size = 2**20
+    case = Case(entry.collective, 8)
+    case = replace(case, n=size // 8 if case.by_blocks else size)
+    cost = case.cost(entry.cost)
+    assert cost is not None
+    most = "" if cost.exact else "<= "
+    sent, in_a_row = (f"{volume / size:.4g}" for volume in (cost.volume, cost.betas))
+    return [str(cost.messages), sent, f"{most}{cost.alphas}", most + in_a_row, needs, order]
+
+
+_MEASURES = ("messages", "sent", "steps", "in a row")
+EXPLANATION = """\
+For 8 ranks and a vector of 2**20 elements: messages of all ranks, what they send together, messages
+one after the other on the longest path, and what is sent one after the other; volumes as multiples
+of the vector. Order: whether operands are combined in that of the ranks, or in any, so that the
+operation has to be commutative."""

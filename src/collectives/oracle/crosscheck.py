@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ import numpy as np
 from collectives import provenance
 from collectives.comm import Array
 from collectives.op import SUM
-from collectives.oracle.cases import Buffers, Case, differing
+from collectives.oracle.cases import Buffers, Case, difference
+from collectives.oracle.payloads import exact
 from collectives.registry import Algorithm
 
 
@@ -37,20 +38,6 @@ class Finding:
     check: str
     passed: bool
     detail: str = ""
-
-
-def payload(case: Case, rank: int, dtype: np.dtype[Any], seed: int = 0) -> Array:
-    """Return the input of `rank`: random, different for every rank and element.
-
-    Small integers where sums have to stay exact in floating point, the whole range otherwise.
-    """
-    generator = np.random.default_rng([seed, rank, case.p])
-    size = case.input_size(rank)
-    if dtype.kind in "iub":
-        info = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        return generator.integers(*info, size, dtype, endpoint=True)
-    exact = generator.integers(1, 8, size).astype(dtype)
-    return exact + 1j * generator.integers(1, 8, size) if dtype.kind == "c" else exact
 
 
 def crosscheck(
@@ -75,7 +62,7 @@ def crosscheck(
     dtype : dtype
         Of the payload.
     """
-    inputs = [payload(case, rank, dtype) for rank in range(case.p)]
+    inputs = exact(case, dtype)
     wanted = case.expected(inputs)[comm.rank]
     buffers = Buffers(case, comm.rank, inputs[comm.rank])
     got = buffers.run(algorithm, comm)
@@ -92,19 +79,13 @@ def crosscheck(
 def _compare(
     case: Case, rank: int, got: Array | None, wanted: Array | None, source: str
 ) -> tuple[bool, str]:
-    wrong = differing(got, wanted) if got is not None and wanted is not None else np.empty(0, int)
-    if got is None or wanted is None or not wrong.size:
-        return True, f"the same bits as {source}"
-    first = int(wrong[0])
-    return False, (
-        f"rank {rank} block {case.block_of(rank, first)} element {first} has {got[first]}, "
-        f"{source} {wanted[first]} ({wrong.size} of {got.size} elements differ)"
-    )
+    wrong = difference(case, rank, got, wanted, source)
+    return wrong is None, wrong or f"the same bits as {source}"
 
 
 def _count(algorithm: Callable[..., None], comm: Any, case: Case) -> tuple[bool, str]:
     """Count how often each rank got into each element of the result."""
-    counting = Case(case.collective, case.p, case.n, SUM, case.root, case.counts, case.in_place)
+    counting = replace(case, op=SUM)
     rank = comm.rank
     totals: list[Array] = []
     for part in provenance.passes(case.p):
@@ -114,16 +95,14 @@ def _count(algorithm: Callable[..., None], comm: Any, case: Case) -> tuple[bool,
             totals.append(total)
     if not totals:
         return True, "no result here"
-    once = Counter(range(case.p))
+    those = {"scan": range(rank + 1), "exscan": range(rank)}.get(case.collective, range(case.p))
+    once = Counter(those)
     # All elements that hold the same counters have the same story: look at one of each.
     stories = np.unique(np.stack(totals), axis=1, return_index=True)[1]
     for element in sorted(stories.tolist()):
         (counted,) = provenance.contributions(*(t[element : element + 1] for t in totals))
         if counted != once:
-            has, wants = (
-                provenance.named(counted.elements()),
-                provenance.named(once.elements()),
-            )
+            has, wants = (provenance.named(x.elements()) for x in (counted, once))
             block = case.block_of(rank, element)
             return False, f"rank {rank} block {block} has {has}, wants {wants}"
-    return True, "every rank is counted once in every element"
+    return True, f"{provenance.named(once)} in every element"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collectives.sim.comm import SimComm
 
 _HERE = os.path.dirname(__file__)
-_OURS = (_HERE + os.sep, os.path.join(os.path.dirname(_HERE), "tracing.py"))
+_OURS = tuple(os.path.join(os.path.dirname(_HERE), x) for x in ("sim/", "tracing.py", "comm.py"))
 """The source files that stand between a program and the kernel."""
 
 

@@ -23,15 +23,38 @@ UnsupportedError
 
 Algorithms
 ----------
-=========  ===========  ===============  ======  =====  =====
-algorithm  messages     volume           alphas  needs  order
-=========  ===========  ===============  ======  =====  =====
-ring       p * (p - 1)  p * (p - 1) * n  p - 1   -      kept
-builtin    -            -                -       mpi    kept
-=========  ===========  ===============  ======  =====  =====
+==================  ========  ====  =====  ========  ============  =====
+algorithm           messages  sent  steps  in a row  needs         order
+==================  ========  ====  =====  ========  ============  =====
+gather_bcast        14        8.5   6      3.875     none          kept
+direct              56        7     7      0.875     none          kept
+ring                56        7     7      0.875     none          kept
+neighbor_exchange   32        7     4      0.875     even_size     kept
+recursive_doubling  24        7     3      0.875     power_of_two  kept
+recursive_exchange  20        7.5   9      4.875     none          kept
+bruck               24        7     3      0.875     none          kept
+circulant           24        7     3      0.875     none          kept
+sparbit             56        7     7      0.875     none          kept
+pat                 24        7     3      0.875     none          kept
+swing               24        7     3      0.875     power_of_two  kept
+bine                24        7     3      0.875     power_of_two  kept
+builtin                                              mpi           kept
+==================  ========  ====  =====  ========  ============  =====
 """
 
-from collectives.algorithms.allgather.ring import allgather_ring
-from collectives.algorithms.allgather.builtin import allgather_builtin
-
-__all__ = ["allgather_builtin", "allgather_ring"]
+ALGORITHMS = [
+    "gather_bcast",
+    "direct",
+    "ring",
+    "neighbor_exchange",
+    "recursive_doubling",
+    "recursive_exchange",
+    "bruck",
+    "circulant",
+    "sparbit",
+    "pat",
+    "swing",
+    "bine",
+    "builtin",
+]
+"""The algorithms, in teaching order: each stands in the file of its name."""

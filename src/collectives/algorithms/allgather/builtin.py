@@ -6,15 +6,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from collectives.comm import Array
+from collectives.library import Mode, call
 from collectives.registry import algorithm, mpi
 
 
-@algorithm(requires=[mpi], keeps_order=True, source="MPI 4.1, section 6.7")
+@algorithm(
+    variants=[{"mode": "nonblocking"}, {"mode": "persistent"}],
+    requires=[mpi],
+    keeps_order=True,
+    source="MPI 4.1, section 6.7",
+)
 def allgather_builtin(
-    comm: Any, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None
+    comm: Any,
+    sendbuf: Array,
+    recvbuf: Array,
+    *,
+    counts: Sequence[int] | None = None,
+    mode: Mode = "blocking",
 ) -> None:
-    """Call ``MPI_Allgatherv``, which takes the sizes of the blocks."""
+    """Call ``MPI_Allgatherv``, which takes the sizes of the blocks.
+
+    `mode` chooses among its blocking, nonblocking and persistent form.
+    """
     from mpi4py import MPI
 
     outgoing = MPI.IN_PLACE if sendbuf is recvbuf else sendbuf
-    comm.Allgatherv(outgoing, [recvbuf, list(counts or ())])
+    call(comm, "Allgatherv", mode, outgoing, [recvbuf, list(counts or ())])

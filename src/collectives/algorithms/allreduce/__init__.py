@@ -21,17 +21,54 @@ UnsupportedError
 
 Algorithms
 ----------
-============  ===============  ===============  =================  ===========  =====
-algorithm     messages         volume           alphas             needs        order
-============  ===============  ===============  =================  ===========  =====
-reduce_bcast  2 * (p - 1)      2 * (p - 1) * n  2 * ceil(log2(p))  -            kept
-ring          2 * p * (p - 1)  2 * (p - 1) * n  2 * (p - 1)        commutative  any
-builtin       -                -                -                  mpi          kept
-============  ===============  ===============  =================  ===========  =====
+==========================  ========  ====  ======  ========  ============  =====
+algorithm                   messages  sent  steps   in a row  needs         order
+==========================  ========  ====  ======  ========  ============  =====
+reduce_bcast                14        14    6       6         none          kept
+allgather_reduce            24        56    3       7         none          kept
+recursive_doubling          24        24    3       3         none          kept
+recursive_multiplying       20        20    5       5         none          any
+recursive_exchange          20        20    9       9         none          kept
+ring                        112       14    14      1.75      none          any
+segmented_ring              952       14    119     1.75      none          any
+multi_ring                  224       14    28      1.75      none          any
+rabenseifner                48        14    6       1.75      none          any
+rabenseifner_split          48        14    6       1.75      none          any
+k_reduce_scatter_allgather  32        14    12      7.5       none          any
+binary_blocks               48        14    6       1.75      none          any
+circulant                   48        14    6       1.75      none          any
+swing                       48        14    6       1.75      power_of_two  any
+bine                        48        14    6       1.75      power_of_two  any
+binary_tree                 1792      14    <= 665  <= 5.195  none          kept
+double_binary_tree          1792      14    <= 483  <= 3.773  none          any
+hierarchical                14        14    5       5         none          kept
+multi_leader                64        14    8       1.75      none          any
+torus_2d                    64        14    8       1.75      none          any
+builtin                                                       mpi           kept
+==========================  ========  ====  ======  ========  ============  =====
 """
 
-from collectives.algorithms.allreduce.reduce_bcast import allreduce_reduce_bcast
-from collectives.algorithms.allreduce.ring import allreduce_ring
-from collectives.algorithms.allreduce.builtin import allreduce_builtin
-
-__all__ = ["allreduce_builtin", "allreduce_reduce_bcast", "allreduce_ring"]
+ALGORITHMS = [
+    "reduce_bcast",
+    "allgather_reduce",
+    "recursive_doubling",
+    "recursive_multiplying",
+    "recursive_exchange",
+    "ring",
+    "segmented_ring",
+    "multi_ring",
+    "rabenseifner",
+    "rabenseifner_split",
+    "k_reduce_scatter_allgather",
+    "binary_blocks",
+    "circulant",
+    "swing",
+    "bine",
+    "binary_tree",
+    "double_binary_tree",
+    "hierarchical",
+    "multi_leader",
+    "torus_2d",
+    "builtin",
+]
+"""The algorithms, in teaching order: each stands in the file of its name."""

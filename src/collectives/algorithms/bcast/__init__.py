@@ -19,17 +19,38 @@ UnsupportedError
 
 Algorithms
 ----------
-=========  ========  ===========  =============  =====  =====
-algorithm  messages  volume       alphas         needs  order
-=========  ========  ===========  =============  =====  =====
-linear     p - 1     (p - 1) * n  p - 1          -      kept
-binomial   p - 1     (p - 1) * n  ceil(log2(p))  -      kept
-builtin    -         -            -              mpi    kept
-=========  ========  ===========  =============  =====  =====
+======================  ========  ====  =====  ========  ============  =====
+algorithm               messages  sent  steps  in a row  needs         order
+======================  ========  ====  =====  ========  ============  =====
+linear                  7         7     7      7         none          kept
+chain                   896       7     134    1.047     none          kept
+multi_chain             896       7     512    4         none          kept
+binary_tree             896       7     258    2.016     none          kept
+split_binary_tree       455       7     131    1.516     none          kept
+binomial                7         7     3      3         none          kept
+knomial                 7         7     4      4         none          kept
+bine                    7         7     3      3         power_of_two  kept
+scatter_allgather       31        8.5   6      1.75      power_of_two  kept
+scatter_ring_allgather  63        8.5   10     1.75      none          kept
+double_binary_tree      896       7     133    1.039     none          kept
+circulant               896       7     130    1.016     none          kept
+builtin                                                  mpi           kept
+======================  ========  ====  =====  ========  ============  =====
 """
 
-from collectives.algorithms.bcast.linear import bcast_linear
-from collectives.algorithms.bcast.binomial import bcast_binomial
-from collectives.algorithms.bcast.builtin import bcast_builtin
-
-__all__ = ["bcast_binomial", "bcast_builtin", "bcast_linear"]
+ALGORITHMS = [
+    "linear",
+    "chain",
+    "multi_chain",
+    "binary_tree",
+    "split_binary_tree",
+    "binomial",
+    "knomial",
+    "bine",
+    "scatter_allgather",
+    "scatter_ring_allgather",
+    "double_binary_tree",
+    "circulant",
+    "builtin",
+]
+"""The algorithms, in teaching order: each stands in the file of its name."""

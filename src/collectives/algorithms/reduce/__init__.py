@@ -24,17 +24,34 @@ UnsupportedError
 
 Algorithms
 ----------
-=========  ==================  ========================  ==========================  =====  =====
-algorithm  messages            volume                    alphas                      needs  order
-=========  ==================  ========================  ==========================  =====  =====
-linear     p - 1               (p - 1) * n               p - 1                       -      kept
-binomial   p - 1 + (root > 0)  (p - 1 + (root > 0)) * n  ceil(log2(p)) + (root > 0)  -      kept
-builtin    -                   -                         -                           mpi    kept
-=========  ==================  ========================  ==========================  =====  =====
+==================  ========  ====  =====  ========  ============  =====
+algorithm           messages  sent  steps  in a row  needs         order
+==================  ========  ====  =====  ========  ============  =====
+linear              7         7     7      7         none          kept
+chain               896       7     134    1.047     none          any
+binary_tree         896       7     259    2.023     none          any
+in_order_binary     897       8     259    3.016     none          kept
+binomial            7         7     3      3         none          kept
+knomial             7         7     4      4         none          any
+bine                7         7     3      3         power_of_two  any
+rabenseifner        31        8.5   6      1.75      none          any
+double_binary_tree  896       7     133    1.039     none          kept
+circulant           896       7     130    1.016     none          any
+builtin                                              mpi           kept
+==================  ========  ====  =====  ========  ============  =====
 """
 
-from collectives.algorithms.reduce.linear import reduce_linear
-from collectives.algorithms.reduce.binomial import reduce_binomial
-from collectives.algorithms.reduce.builtin import reduce_builtin
-
-__all__ = ["reduce_binomial", "reduce_builtin", "reduce_linear"]
+ALGORITHMS = [
+    "linear",
+    "chain",
+    "binary_tree",
+    "in_order_binary",
+    "binomial",
+    "knomial",
+    "bine",
+    "rabenseifner",
+    "double_binary_tree",
+    "circulant",
+    "builtin",
+]
+"""The algorithms, in teaching order: each stands in the file of its name."""

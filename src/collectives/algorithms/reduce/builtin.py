@@ -5,17 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from collectives.comm import Array
+from collectives.library import Mode, call
 from collectives.op import SUM, Op
 from collectives.registry import algorithm, mpi
 
 
-@algorithm(requires=[mpi], keeps_order=True, source="MPI 4.1, section 6.9.1")
+@algorithm(
+    variants=[{"mode": "nonblocking"}, {"mode": "persistent"}],
+    requires=[mpi],
+    keeps_order=True,
+    source="MPI 4.1, section 6.9.1",
+)
 def reduce_builtin(
-    comm: Any, sendbuf: Array, recvbuf: Array | None, op: Op = SUM, root: int = 0
+    comm: Any,
+    sendbuf: Array,
+    recvbuf: Array | None,
+    op: Op = SUM,
+    root: int = 0,
+    *,
+    mode: Mode = "blocking",
 ) -> None:
-    """Call ``MPI_Reduce``."""
+    """Call ``MPI_Reduce``.
+
+    `mode` chooses among its blocking, nonblocking and persistent form.
+    """
     from mpi4py import MPI
 
     with op.mpi(sendbuf.dtype) as mpi_op:
         outgoing = MPI.IN_PLACE if sendbuf is recvbuf else sendbuf
-        comm.Reduce(outgoing, recvbuf, op=mpi_op, root=root)
+        call(comm, "Reduce", mode, outgoing, recvbuf, op=mpi_op, root=root)

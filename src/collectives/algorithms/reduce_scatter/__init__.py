@@ -25,15 +25,34 @@ UnsupportedError
 
 Algorithms
 ----------
-=========  ===========  ===============  ======  ===========  =====
-algorithm  messages     volume           alphas  needs        order
-=========  ===========  ===============  ======  ===========  =====
-ring       p * (p - 1)  p * (p - 1) * n  p - 1   commutative  any
-builtin    -            -                -       mpi          kept
-=========  ===========  ===============  ======  ===========  =====
+==================  ========  ====  =====  ========  ============  =====
+algorithm           messages  sent  steps  in a row  needs         order
+==================  ========  ====  =====  ========  ============  =====
+reduce_scatterv     14        8.5   6      3.875     none          kept
+pairwise            56        7     7      0.875     none          any
+ring                56        7     7      0.875     none          any
+recursive_halving   24        7     3      0.875     none          any
+recursive_doubling  24        17    3      2.125     none          kept
+butterfly           24        7     3      0.875     none          kept
+circulant           24        7     3      0.875     none          any
+pat                 24        7     3      0.875     none          any
+swing               24        7     3      0.875     power_of_two  any
+bine                24        7     3      0.875     power_of_two  any
+builtin                                              mpi           kept
+==================  ========  ====  =====  ========  ============  =====
 """
 
-from collectives.algorithms.reduce_scatter.ring import reduce_scatter_ring
-from collectives.algorithms.reduce_scatter.builtin import reduce_scatter_builtin
-
-__all__ = ["reduce_scatter_builtin", "reduce_scatter_ring"]
+ALGORITHMS = [
+    "reduce_scatterv",
+    "pairwise",
+    "ring",
+    "recursive_halving",
+    "recursive_doubling",
+    "butterfly",
+    "circulant",
+    "pat",
+    "swing",
+    "bine",
+    "builtin",
+]
+"""The algorithms, in teaching order: each stands in the file of its name."""

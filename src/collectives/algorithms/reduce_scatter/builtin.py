@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from collectives.comm import Array
+from collectives.library import Mode, call
 from collectives.op import SUM, Op
 from collectives.registry import algorithm, mpi
 
 
-@algorithm(requires=[mpi], keeps_order=True, source="MPI 4.1, section 6.10")
+@algorithm(
+    variants=[{"mode": "nonblocking"}, {"mode": "persistent"}],
+    requires=[mpi],
+    keeps_order=True,
+    source="MPI 4.1, section 6.10",
+)
 def reduce_scatter_builtin(
     comm: Any,
     sendbuf: Array,
@@ -18,10 +24,15 @@ def reduce_scatter_builtin(
     op: Op = SUM,
     *,
     counts: Sequence[int] | None = None,
+    mode: Mode = "blocking",
 ) -> None:
-    """Call ``MPI_Reduce_scatter``, which takes the sizes of the blocks."""
+    """Call ``MPI_Reduce_scatter``, which takes the sizes of the blocks.
+
+    `mode` chooses among its blocking, nonblocking and persistent form.
+    """
     from mpi4py import MPI
 
     with op.mpi(sendbuf.dtype) as mpi_op:
         outgoing = MPI.IN_PLACE if sendbuf is recvbuf else sendbuf
-        comm.Reduce_scatter(outgoing, recvbuf, recvcounts=list(counts or ()), op=mpi_op)
+        sizes = list(counts or ())
+        call(comm, "Reduce_scatter", mode, outgoing, recvbuf, recvcounts=sizes, op=mpi_op)

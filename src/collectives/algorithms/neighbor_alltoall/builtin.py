@@ -1,0 +1,25 @@
+"""Neighbourhood all-to-all by the MPI library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from collectives.comm import Array
+from collectives.library import Mode, call
+from collectives.registry import algorithm, mpi
+
+
+@algorithm(
+    variants=[{"mode": "nonblocking"}, {"mode": "persistent"}],
+    requires=[mpi],
+    keeps_order=True,
+    source="MPI 4.1, section 8.6.2",
+)
+def neighbor_alltoall_builtin(
+    comm: Any, sendbuf: Array, recvbuf: Array, *, mode: Mode = "blocking"
+) -> None:
+    """Call ``MPI_Neighbor_alltoall``.
+
+    `mode` chooses among its blocking, nonblocking and persistent form.
+    """
+    call(comm, "Neighbor_alltoall", mode, sendbuf, recvbuf)

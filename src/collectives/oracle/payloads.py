@@ -1,0 +1,108 @@
+"""What ranks bring to a case: values in which a mistake cannot hide.
+
+Each function returns the inputs of all ranks, in rank order, and the same ones on every call.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from collectives import provenance
+from collectives.comm import Array
+from collectives.op import BAND, BOR, LAND, LOR, LXOR, MAX, MIN, PROD, Op
+from collectives.oracle.cases import Case
+
+UINT64: Final[np.dtype[Any]] = np.dtype(np.uint64)
+_LOW = np.uint64(2**32 - 1)
+
+
+def _compose(lower: Array, higher: Array) -> Array:
+    a, b = lower >> np.uint64(32), lower & _LOW
+    c, d = higher >> np.uint64(32), higher & _LOW
+    composed: Array = (a * c & _LOW) << np.uint64(32) | (a * d + b & _LOW)
+    return composed
+
+
+AFFINE: Final = Op("AFFINE", _compose, commutative=False)
+"""Exact, associative and not commutative: the two halves of a uint64 are the a and the b of a map
+x -> a x + b modulo 2**32, and two maps are composed."""
+
+
+def exact(case: Case, dtype: np.dtype[Any] = UINT64, seed: int = 0) -> list[Array]:
+    """Return random values that differ by rank and element and combine without rounding.
+
+    Integers have their whole range (sums wrap); floats are small integers, or powers of two where
+    they are multiplied. Where one operand alone can decide the result, as with MAX, ranks take
+    turns by element.
+
+    Examples
+    --------
+    >>> from collectives.op import MAX
+    >>> case = Case("reduce", p=3, n=5, op=MAX)
+    >>> np.argmax(exact(case, np.dtype(np.int64)), axis=0).tolist()
+    [0, 1, 2, 0, 1]
+    """
+    draw = np.random.default_rng([seed, case.p])
+    sizes = [case.input_size(rank) for rank in range(case.p)]
+    values = _random(draw, sum(sizes), dtype, case.op)
+    if case.reduces:
+        values = _telling(values.reshape(case.p, -1), case.op).reshape(-1)
+    return np.split(values, np.cumsum(sizes[:-1]))
+
+
+def rounding(case: Case) -> list[Array]:
+    """Return floats of very different sizes, whose sums depend on the order of the operands."""
+    draw = np.random.default_rng([1, case.p])
+    sizes = [case.input_size(rank) for rank in range(case.p)]
+    values = draw.standard_normal(sum(sizes)) * 10.0 ** draw.integers(-8, 8, sum(sizes))
+    return np.split(values, np.cumsum(sizes[:-1]))
+
+
+def symbolic(case: Case) -> list[Array]:
+    """Return terms, which remember who was added to whom."""
+    return [provenance.terms(rank, case.input_size(rank)) for rank in range(case.p)]
+
+
+def _random(draw: np.random.Generator, size: int, dtype: np.dtype[Any], op: Op) -> Array:
+    if dtype.kind == "b":
+        return draw.integers(0, 2, size).astype(dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        integers: Array = draw.integers(limits.min, limits.max, size, dtype, endpoint=True)
+        if op is PROD:
+            return integers | 1  # odd: what one rank brings is not lost in a product of even ones
+        return integers | limits.min if op is MAX else integers  # below 0: no zero may win
+    if op in (MIN, MAX):
+        values = draw.random(size) - (op is MAX)
+    elif op is PROD:
+        values = np.ldexp(draw.choice([-1.0, 1.0], size), draw.integers(-1, 2, size))
+        if dtype.kind == "c":
+            values = values * (2 + 1j)  # no power of it has a zero, whose sign shows the order
+    else:
+        values = draw.integers(1, 8, size) + 1j * draw.integers(1, 8, size) * (dtype.kind == "c")
+    return (values if dtype.kind == "c" else values.real).astype(dtype)
+
+
+def _telling(values: Array, op: Op) -> Array:
+    """Return `values`, a row per rank, such that every rank decides the result of some elements."""
+    p, n = values.shape
+    ranks, elements = np.arange(p)[:, None], np.arange(n)
+    if op in (MIN, MAX):  # sorted by rank, then turned: both ends pass through all ranks
+        return np.take_along_axis(np.sort(values, axis=0), (ranks - elements - 1) % p, axis=0)
+    zero = np.zeros_like(values)
+    true = np.where(values == 0, np.ones_like(values), values)
+    decides = (ranks + elements) % (p + 1) == p  # one rank, and on some elements nobody
+    one_or_two = decides | (elements % (2 * p + 2) == 0) & (ranks < 2)  # two: OR is not XOR
+    if op is LAND:
+        return np.where(decides, zero, true)
+    if op is LOR:
+        return np.where(one_or_two, true, zero)
+    if op is LXOR:
+        return np.where(ranks <= elements % p, true, zero)  # one, two, ... of them
+    if op is BAND:
+        return np.where(one_or_two, values, ~zero)
+    if op is BOR:
+        return np.where(one_or_two, values, zero)
+    return values
