@@ -237,7 +237,7 @@ def _with_neighbours(comm: GraphComm, sendbuf: Any, recvbuf: Any) -> tuple[Array
 
 
 def _root(comm: Comm, root: int) -> None:
-    if not 0 <= root < comm.size:
+    if not isinstance(root, int | np.integer) or not 0 <= root < comm.size:
         raise ValueError(f"root is {root}, wants 0..{comm.size - 1}")
 
 
@@ -263,6 +263,8 @@ def _counts(
 
 
 def _sizes(comm: Comm, counts: Sequence[int]) -> EvenCounts | Counts:
+    if any(not isinstance(size, int | np.integer) for size in counts):
+        raise ValueError(f"counts is {list(counts)}, wants integers")
     sizes = counts if isinstance(counts, EvenCounts | Counts) else Counts(counts)
     if len(sizes) != comm.size or any(size < 0 for size in sizes):
         raise ValueError(f"counts is {list(sizes)}, wants {comm.size} sizes >= 0")

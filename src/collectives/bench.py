@@ -20,7 +20,7 @@ def interleaved(
     calls: Mapping[str, Callable[[], Any]],
     *,
     repetitions: int = 20,
-    warmups: int = 3,
+    warmups: int = 2,
 ) -> dict[str, float]:
     """Return the median time of each call in seconds, on every rank of an MPI communicator.
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from collectives.draw import tables, text
+from collectives.dtypes import number_type
 from collectives.launch import World, abort_on_error, agree, everywhere, launch_rank, under_mpi
 from collectives.op import PREDEFINED
 from collectives.registry import COLLECTIVES, algorithms, find, known_collective
@@ -55,7 +55,7 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="as the README has it")] = False,
 ) -> None:
-    """List the algorithms: what they need, send and keep."""
+    """List the algorithms: what they need, send and keep, and which libraries ship them."""
     entries = list(algorithms(collective))
     if as_json:
         print(json.dumps([tables.as_json(entry) for entry in entries], indent=2))
@@ -64,7 +64,8 @@ def list_(
     else:
         for name in dict.fromkeys(entry.collective for entry in entries):
             print(text.bold(name))
-            print(tables.plain(entry for entry in entries if entry.collective == name) + "\n")
+            own = [entry for entry in entries if entry.collective == name]
+            print(f"{tables.plain(own)}\n\nShipped as:\n{tables.origins(own)}\n")
         print(tables.EXPLANATION)
 
 
@@ -102,7 +103,9 @@ def run(
         ),
     ] = "ALL",
     elements: Annotated[int, typer.Option(min=0, help="as in the signature")] = 1000,
-    dtype: Annotated[str, typer.Option(help="NumPy number type")] = "float64",
+    dtype: Annotated[
+        str, typer.Option(help="NumPy number type, bfloat16, or such as float8_e5m2")
+    ] = "float64",
     op: Annotated[str, typer.Option(help=f"one of {', '.join(PREDEFINED)}")] = "SUM",
     root: Annotated[int, typer.Option(help="for rooted collectives")] = 0,
     in_place: Annotated[bool, typer.Option("--in-place", help="input in the result")] = False,
@@ -118,15 +121,15 @@ def run(
         raise ValueError(f"-p {ranks}: under mpirun, mpirun decides how many ranks")
     if op not in PREDEFINED:
         raise ValueError(f"op is {op}, wants one of {', '.join(PREDEFINED)}")
-    number_type = _number_type(dtype)
-    PREDEFINED[op].check(number_type)
+    numbers = number_type(dtype)
+    PREDEFINED[op].check(numbers)
     targets = _targets(collective, name)
 
     def check(comm: Any, target: _Target) -> list[Any] | str:
         case = Case(target.collective, comm.size, elements, PREDEFINED[op], root, None, in_place)
         builtin = find(target.collective, "builtin") if hasattr(comm, "Allreduce") else None
         try:
-            return list(crosscheck(target.function, builtin, comm, case, number_type))
+            return list(crosscheck(target.function, builtin, comm, case, numbers))
         except ValueError as error:
             if not target.is_ours:  # it may have failed on this rank alone
                 raise
@@ -143,7 +146,7 @@ def run(
             outcomes = [
                 _outcome(t, found) for t, *found in zip(targets, *world.results, strict=True)
             ]
-            code = _report(world, outcomes, f"n={elements} {number_type}", as_json)
+            code = _report(world, outcomes, f"n={elements} {numbers}", as_json)
         code = agree(code)
     sys.exit(code)
 
@@ -307,16 +310,6 @@ def _sizes(text: str) -> list[int]:
         sizes.append(size)
         between = False
     return sizes
-
-
-def _number_type(name: str) -> np.dtype[Any]:
-    try:
-        dtype = np.dtype(name)
-    except TypeError:
-        raise ValueError(f"NumPy has no type {name!r}") from None
-    if dtype.kind not in "biufc" or not dtype.isnative:
-        raise ValueError(f"dtype is {dtype}, wants a number type in native byte order")
-    return dtype
 
 
 def _without_docstring(function: Callable[..., None]) -> str:

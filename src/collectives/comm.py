@@ -135,6 +135,81 @@ def private(comm: Any) -> Any:
     return duplicate
 
 
+# ------------------------------------------------------------------ dtypes that MPI lacks
+
+
+_MADE_ELSEWHERE = 256
+"""From here on NumPy numbers the dtypes that other packages add, such as `ml_dtypes`."""
+
+
+def in_mpi(dtype: np.dtype[Any]) -> bool:
+    """Tell whether MPI has such elements: NumPy's own numbers in this machine's byte order.
+
+    Examples
+    --------
+    >>> in_mpi(np.dtype("f2")), in_mpi(np.dtype("f8").newbyteorder()), in_mpi(np.dtype("M8[s]"))
+    (True, False, False)
+    """
+    return dtype.kind in "fiucb" and dtype.num < _MADE_ELSEWHERE and dtype.isnative
+
+
+def carrier(comm: Any, dtype: np.dtype[Any]) -> Any:
+    """Return `private` of `comm`, on which arrays of `dtype` can be sent.
+
+    Where MPI has no such elements, they travel as bytes.
+    """
+    if in_mpi(dtype) or not hasattr(comm, "Allreduce"):
+        return private(comm)
+    if dtype.hasobject:
+        raise ValueError(f"dtype is {dtype}, whose elements are references; wants plain numbers")
+    return AsBytes(private(comm), dtype)
+
+
+class AsBytes:
+    """An MPI communicator on which arrays of a dtype that MPI lacks travel as bytes.
+
+    Parameters
+    ----------
+    comm : Comm
+        The private communicator underneath.
+    dtype : dtype
+        Such as bfloat16. `library.call` makes MPI's datatype of it, where MPI has to combine.
+    """
+
+    is_private = True
+
+    __slots__ = ("comm", "dtype", "rank", "size")
+
+    def __init__(self, comm: Any, dtype: np.dtype[Any]) -> None:
+        self.comm, self.dtype = comm, dtype
+        self.rank, self.size = comm.rank, comm.size
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.comm, name)
+
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        self.comm.Send(buf.view(np.uint8), dest, tag)
+
+    def Recv(self, buf: Any, source: int, *tag: int) -> None:
+        self.comm.Recv(buf.view(np.uint8), source, *tag)
+
+    def Sendrecv(
+        self, sendbuf: Any, dest: int, sendtag: int = 0, *, recvbuf: Any, source: int
+    ) -> None:
+        outgoing, incoming = sendbuf.view(np.uint8), recvbuf.view(np.uint8)
+        self.comm.Sendrecv(outgoing, dest, sendtag, recvbuf=incoming, source=source)
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        return self.comm.Isend(buf.view(np.uint8), dest, tag)  # type: ignore[no-any-return]
+
+    def Irecv(self, buf: Any, source: int, *tag: int) -> Request:
+        return self.comm.Irecv(buf.view(np.uint8), source, *tag)  # type: ignore[no-any-return]
+
+    def Split(self, color: int = 0, key: int = 0) -> Any:
+        part = self.comm.Split(color, key)
+        return AsBytes(part, self.dtype) if part else part
+
+
 # ------------------------------------------------------------------ some of the ranks
 
 

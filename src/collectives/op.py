@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from collectives.comm import Array
+from collectives.comm import Array, in_mpi
+from collectives.library import as_elements
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class Op:
         """Lend the ``MPI.Op`` with this meaning on elements of `dtype`."""
         from mpi4py import MPI
 
-        if PREDEFINED.get(self.name) is self:
+        if PREDEFINED.get(self.name) is self and in_mpi(dtype):
             if self.name not in _IN_MPI.get(dtype.kind, PREDEFINED):
                 raise ValueError(f"op {self.name} on {dtype} does not exist in MPI, only in NumPy")
             yield getattr(MPI, self.name)
@@ -108,12 +109,14 @@ class _MadeByMPI(Op):
     handle: Any = None
 
     def __call__(self, lower: Array, higher: Array, out: Array) -> Array:
-        if out is not higher:
-            result = higher.copy()
+        result = out if out is higher else higher.copy()
+        if in_mpi(out.dtype):
             self.handle.Reduce_local(lower, result)
-            out[...] = result
         else:
-            self.handle.Reduce_local(lower, out)
+            with as_elements(out.dtype, lower, result) as specified:
+                self.handle.Reduce_local(*specified)
+        if result is not out:
+            out[...] = result
         return out
 
     @contextmanager

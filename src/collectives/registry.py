@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeAlias
 import numpy as np
 
 from collectives import arguments
-from collectives.comm import is_private, private
+from collectives.comm import carrier, is_private, private
 from collectives.cost import Cost
 
 COLLECTIVES = (
@@ -105,6 +105,10 @@ class Algorithm:
         Authors, venue, year, doi.
     variants : tuple of dict
         Values of its own options, besides the defaults, with which it is tested.
+    ships : str
+        Which libraries ship it, each with its name or number for it, such as ``MPICH ring,
+        Open MPI 4, NCCL Ring``. ADAPT, HAN, XHC, acoll and libnbc are parts of Open MPI. Empty
+        if none is known to.
     """
 
     collective: str
@@ -116,6 +120,7 @@ class Algorithm:
     keeps_order: bool
     source: str
     variants: tuple[Mapping[str, Any], ...] = ()
+    ships: str = ""
 
     @property
     def summary(self) -> str:
@@ -134,12 +139,16 @@ class Algorithm:
 
 _algorithms: dict[tuple[str, str], Algorithm] = {}
 
+_BUFFERS = ("recvbuf", "sendbuf", "buf")
+"""What arrays are called; any one of them tells the dtype."""
+
 P = ParamSpec("P")
 
 
 def algorithm(
     *,
     source: str,
+    ships: str = "",
     cost: Callable[..., Cost] | None = None,
     requires: Sequence[Requirement] = (),
     keeps_order: bool = False,
@@ -175,14 +184,17 @@ def algorithm(
                 if not requirement.holds(seen):
                     got = requirement.got(seen)
                     raise UnsupportedError(f"{entry} needs {requirement.name}; got {got}")
+            for buffer in map(prepared.get, _BUFFERS):
+                if buffer is not None:
+                    return body(carrier(comm, buffer.dtype), **prepared)
             return body(private(comm), **prepared)
 
         name = body.__name__.removeprefix(f"{collective}_")
         kind = "built-in" if name == "builtin" else "step by step"
-        call.__doc__ = _documentation(body, source)
+        call.__doc__ = _documentation(body, source, ships)
         entry = Algorithm(
             collective, name, kind, call, cost, tuple(requires), keeps_order, source,
-            tuple(variants),
+            tuple(variants), ships,
         )  # fmt: skip
         _algorithms.setdefault((collective, name), entry)  # a copy elsewhere replaces nothing
         return call  # type: ignore[return-value]
@@ -197,7 +209,7 @@ def _check_option(name: str, value: Any, default: Any) -> None:
         raise ValueError(f"{name} is {value!r}, wants an integer >= {least}")
 
 
-def _documentation(body: Callable[..., None], source: str) -> str:
+def _documentation(body: Callable[..., None], source: str, ships: str) -> str:
     """Return the docstring of `body`, completed by what its collective's functions share."""
     own = inspect.getdoc(body) or ""
     package = sys.modules.get(body.__module__.rpartition(".")[0])
@@ -208,6 +220,7 @@ def _documentation(body: Callable[..., None], source: str) -> str:
     sections = (idea.strip(), parameters, (notes + rest).strip())
     before_example, example, code = "\n\n".join(s for s in sections if s).partition("Examples\n---")
     references = f"References\n----------\n{source}\n\n"
+    references += f"Shipped as {ships}.\n\n" if ships else ""
     return f"{before_example.strip()}\n\n{references}{example}{code}".strip() + "\n"
 
 

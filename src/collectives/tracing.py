@@ -202,6 +202,10 @@ class TraceComm:
     def Dup(self) -> TraceComm:
         return TraceComm(self.inner.Dup(), self.trace, self.members, self.world_rank)
 
+    def Create_cart(self, *args: Any, **kwargs: Any) -> TraceComm:
+        inner = self.inner.Create_cart(*args, **kwargs)
+        return TraceComm(inner, self.trace, self.members, self.world_rank)
+
     def Split(self, color: int = 0, key: int = 0) -> Any:
         inner = self.inner.Split(color, key)
         if not inner:  # a negative color: None, or MPI.COMM_NULL

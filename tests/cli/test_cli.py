@@ -6,7 +6,13 @@ import sys
 
 import pytest
 
+from collectives.draw.tables import as_json
 from collectives.registry import algorithms
+
+LIBRARIES = (
+    "MPICH", "Open MPI", "ADAPT", "HAN", "XHC", "acoll", "libnbc", "NCCL", "Gloo", "UCC", "oneCCL",
+    "libbine",
+)  # fmt: skip
 
 
 def run(*arguments, ranks=0):
@@ -48,8 +54,26 @@ def test_list_is_a_table():
     assert "bcast" not in done.stdout.replace("reduce_bcast", "")
 
 
+def test_list_says_who_ships_what():
+    lines = run("list").stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    shipped = {entry["name"]: entry["ships"] for entry in map(as_json, algorithms("allreduce"))}
+    assert {"NCCL Ring", "Open MPI 4", "MPICH ring"} <= set(shipped["ring"].split(", "))
+    assert "segmented_ring              Open MPI 5, Gloo" in lines
+    assert any(line.startswith("swing  ") and "published: D. De Sensi" in line for line in lines)
+
+
+@pytest.mark.parametrize("entry", list(algorithms()), ids=str)
+def test_shipped_by_known_libraries(entry):
+    assert len(entry.ships) <= 90
+    for item in entry.ships.split(", ") if entry.ships else ():
+        assert item.startswith(LIBRARIES), item
+    documented = f"\nShipped as {entry.ships}.\n" in entry.function.__doc__
+    assert documented == bool(entry.ships)
+
+
 def test_list_under_mpi_is_printed_once():
-    assert run("list", "bcast", ranks=3).stdout.count("binomial") == 1
+    assert run("list", "bcast", ranks=3).stdout.count("For 8 ranks") == 1
 
 
 def test_show_gives_documentation_code_and_steps():
@@ -130,6 +154,7 @@ def test_run_explains_a_deadlock(tmp_path):
         (["list", "allreduse"], "no collective 'allreduse'"),
         (["run", "allreduce", "rink"], "it has reduce_bcast, "),
         (["run", "allreduce", "ring", "--dtype", "foo"], "NumPy has no type 'foo'"),
+        (["run", "allreduce", "ring", "--dtype", "float8"], "no type 'float8', nor has ml_dtypes"),
         (["run", "allreduce", "ring", "--op", "AVG"], "wants one of SUM"),
         (["run", "allreduce", "ring", "--op", "BAND"], "op BAND does not work on float64"),
         (["run", "reduce", "linear", "--root", "8"], "root is 8, wants 0..7"),

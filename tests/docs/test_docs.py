@@ -45,7 +45,7 @@ def test_examples_of(name):
 def test_every_algorithm_has_an_example():
     for entry in algorithms():
         if entry.kind == "step by step":
-            assert ">>> simulate(program, " in (entry.function.__doc__ or ""), entry
+            assert "simulate(program, " in (entry.function.__doc__ or ""), entry
 
 
 def test_tables_are_up_to_date():

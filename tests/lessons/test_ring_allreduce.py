@@ -80,7 +80,10 @@ def test_trace_none_and_full():
     assert len(re.findall(r"^step +\d+  r\d -> r\d ", full, re.MULTILINE)) == 2 * 3 * 2
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int8", "uint64", "float16", "float64", "complex64", "bfloat16", "float8_e5m2", "float8_e3m4"],
+)
 @pytest.mark.parametrize("elements", [0, 1, 7])
 def test_any_type_and_length(dtype, elements):
     done = simulated("-n", 3, "--elements", elements, "--dtype", dtype)
@@ -97,7 +100,7 @@ def test_counted_bytes_meet_the_formula():
     ("arguments", "message"),
     [
         (["--dtype", "foo"], "NumPy has no type 'foo'"),
-        (["--dtype", "U3"], "wants an integer, float or complex type"),
+        (["--dtype", "U3"], "dtype is <U3, wants a number type"),
         (["--elements", "-1"], "-1, wants at least 0"),
         (["-n", "0"], "0, wants at least 1"),
     ],

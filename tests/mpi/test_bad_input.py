@@ -30,7 +30,7 @@ SAYS = {
     "read-only": r"is a read-only float64\(\d+,\), wants a writeable one",
     "overlapping": r"overlap; pass IN_PLACE",
     "IN_PLACE without": r"is IN_PLACE on rank \d+, allowed on root \d+ only",
-    "root=": r"root is -?\d+, wants 0\.\.\d+",
+    "root=": r"root is -?[\d.]+, wants 0\.\.\d+",
     "op='SUM'": r"op is 'SUM', wants a collectives\.Op or an MPI\.Op",
     "BAND on float64": r"op BAND does not work on float64",
     "one element too many": r"counts (add up to|say) \d+",

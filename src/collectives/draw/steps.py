@@ -15,7 +15,7 @@ from collectives.comm import Array
 from collectives.draw.text import bold
 from collectives.op import SUM
 from collectives.oracle.cases import FORMS, Buffers, Case
-from collectives.registry import COLLECTIVES, Algorithm
+from collectives.registry import COLLECTIVES, Algorithm, in_place
 from collectives.tracing import Event, Trace
 
 TABLE_RANKS = 11
@@ -56,13 +56,15 @@ def watch(algorithm: Algorithm, comm: Any, *, root: int = 0) -> Watched:
         values, width = provenance.labelled(rank, p), 2 + len(provenance.passes(p))
         read = partial(_read_labels, p)
     else:
-        values, width = provenance.terms(rank, p), 1
-        read = partial(_read_terms, form.brings == "block")
-    case = Case(collective, p, width if Case(collective, p).by_blocks else values.size, root=root)
-    if form.brings == "block":
-        values = values[rank * width : (rank + 1) * width]
+        values, width = provenance.terms(rank, max(p, 4)), 1
+        read = partial(_read_terms, form.brings in ("block", "row", "halo"))
+    vector = form.brings == "vector" and form.gets == "vector"
+    case = Case(collective, p, p * width if vector else width, root=root)
+    start = rank * width if form.brings == "block" else 0
+    values = values[start : start + case.input_size(rank)]
     trace = Trace(keep=True)
-    case = replace(case, op=trace.op(SUM, comm))
+    needs_it = in_place in algorithm.requires
+    case = replace(case, op=trace.op(SUM, comm), in_place=needs_it)
     end = Buffers(case, rank, values).run(algorithm.function, trace.comm(comm))
     brought = form.brings != "nothing" and (not form.from_root or rank == root)
     return Watched(read(values) if brought else [], [] if end is None else read(end), trace, read)
@@ -74,7 +76,7 @@ def _read_labels(p: int, payload: Array) -> Labels:
 
 
 def _read_terms(by_rank: bool, payload: Array) -> Labels:
-    """Read terms: their block is their element's number, or the rank that they are from."""
+    """Read terms: the number of a block is that of the element, or of the rank it is from."""
     terms = [term for term in payload.tolist() if isinstance(term, provenance.Term)]
     return [(t.ranks()[0] if by_rank else t.element, Counter(t.ranks())) for t in terms]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from collectives.draw.text import nbytes, seconds
+from collectives.draw.text import WIDTH, nbytes, seconds
 from collectives.oracle.cases import Case
 from collectives.registry import Algorithm, commutative
 
@@ -51,6 +52,7 @@ def as_json(entry: Algorithm) -> dict[str, Any]:
         "messages": entry.formulas.get("messages"),
         "bytes": f"({volume}) * itemsize" if volume else None,
         "source": entry.source,
+        "ships": entry.ships,
         "with_8_ranks": dict(zip(_MEASURES, _cells(entry), strict=False)),
     }
 
@@ -73,6 +75,20 @@ def plain(entries: Iterable[Algorithm]) -> str:
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
     return "\n".join(line.rstrip() for line in [rule, lines[0], rule, *lines[1:], rule])
+
+
+def origins(entries: Iterable[Algorithm]) -> str:
+    """Return who ships each algorithm, and under which name, or else where it was published."""
+    origin = {
+        entry.name: entry.ships or f"published: {entry.source}"
+        for entry in entries
+        if entry.kind == "step by step"
+    }
+    width = max(map(len, origin)) + 2
+    return "\n".join(
+        textwrap.fill(f"{name:{width}}{found}", WIDTH, subsequent_indent=" " * width)
+        for name, found in origin.items()
+    )
 
 
 def _cells(entry: Algorithm) -> list[str]:

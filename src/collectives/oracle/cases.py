@@ -326,7 +326,7 @@ class Case:
         self, rank: int, good: dict[str, Any]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         if self.rooted:
-            yield from ((f"root={root}", {"root": root}) for root in (-1, self.p))
+            yield from ((f"root={root}", {"root": root}) for root in (-1, self.p, 0.0))
         if self.reduces:
             yield "op='SUM'", {"op": "SUM"}
             yield "op=BAND on float64", {"op": BAND}
@@ -498,6 +498,6 @@ def differing(a: Array, b: Array) -> Array:
 def _bits(a: Array) -> Array:
     """Return the bytes of every element as a row, without the padding of long doubles."""
     rows = np.frombuffer(a.tobytes(), np.uint8).reshape(a.size, a.itemsize)
-    if a.dtype.char in "gG" and np.finfo(a.dtype).nmant == 63:
+    if a.dtype.type in (np.longdouble, np.clongdouble) and np.finfo(a.dtype).nmant == 63:
         rows = rows.reshape(-1, 16)[:, :10].reshape(a.size, -1)
     return rows

@@ -11,6 +11,7 @@ import numpy as np
 
 from collectives import provenance
 from collectives.comm import Array
+from collectives.dtypes import finfo
 from collectives.op import BAND, BOR, LAND, LOR, LXOR, MAX, MIN, PROD, Op
 from collectives.oracle.cases import Case
 
@@ -34,8 +35,8 @@ def exact(case: Case, dtype: np.dtype[Any] = UINT64, seed: int = 0) -> list[Arra
     """Return random values that differ by rank and element and combine without rounding.
 
     Integers have their whole range (sums wrap); floats are small integers, or powers of two where
-    they are multiplied. Where one operand alone can decide the result, as with MAX, ranks take
-    turns by element.
+    they are multiplied; of a float8, which has room for few, some ranks bring none. Where one
+    operand alone can decide the result, as with MAX, ranks take turns by element.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def exact(case: Case, dtype: np.dtype[Any] = UINT64, seed: int = 0) -> list[Arra
     """
     draw = np.random.default_rng([seed, case.p])
     sizes = [case.input_size(rank) for rank in range(case.p)]
-    values = _random(draw, sum(sizes), dtype, case.op)
+    values = _random(draw, sum(sizes), dtype, case)
     if case.reduces:
         values = _telling(values.reshape(case.p, -1), case.op).reshape(-1)
     return np.split(values, np.cumsum(sizes[:-1]))
@@ -65,7 +66,8 @@ def symbolic(case: Case) -> list[Array]:
     return [provenance.terms(rank, case.input_size(rank)) for rank in range(case.p)]
 
 
-def _random(draw: np.random.Generator, size: int, dtype: np.dtype[Any], op: Op) -> Array:
+def _random(draw: np.random.Generator, size: int, dtype: np.dtype[Any], case: Case) -> Array:
+    op = case.op
     if dtype.kind == "b":
         return draw.integers(0, 2, size).astype(dtype)
     if dtype.kind in "iu":
@@ -81,8 +83,24 @@ def _random(draw: np.random.Generator, size: int, dtype: np.dtype[Any], op: Op) 
         if dtype.kind == "c":
             values = values * (2 + 1j)  # no power of it has a zero, whose sign shows the order
     else:
-        values = draw.integers(1, 8, size) + 1j * draw.integers(1, 8, size) * (dtype.kind == "c")
-    return (values if dtype.kind == "c" else values.real).astype(dtype)
+        most = min(7, _reach(dtype, op) // case.p) if case.reduces else 7
+        low, high = int(most > 1), max(most, 1) + 1
+        values = draw.integers(low, high, size) + 1j * draw.integers(low, high, size) * (
+            dtype.kind == "c"
+        )
+    if dtype.kind != "c":
+        values = values.real
+        if float(finfo(dtype).min) > 0:  # float8_e8m0fnu has neither signs nor a zero
+            values = np.where(values == 0, 1.0, abs(values))
+    return values.astype(dtype)
+
+
+def _reach(dtype: np.dtype[Any], op: Op) -> int:
+    """Return up to where floats are exact: for PROD the power of two, else the integer."""
+    limits = finfo(dtype)
+    if op is PROD:
+        return int(min(limits.maxexp - 1, limits.nmant - limits.minexp))
+    return int(min(2 ** (limits.nmant + 1), 2**limits.maxexp - 1))
 
 
 def _telling(values: Array, op: Op) -> Array:
@@ -105,4 +123,7 @@ def _telling(values: Array, op: Op) -> Array:
         return np.where(one_or_two, values, ~zero)
     if op is BOR:
         return np.where(one_or_two, values, zero)
+    if values.dtype.kind not in "biu":  # no more ranks than keep the result exact
+        few = (ranks + elements) % p < _reach(values.dtype, op)
+        return np.where(few, values, np.ones_like(values) if op is PROD else zero)
     return values

@@ -323,7 +323,19 @@ def right_for_every_op(function: Target, case: Case) -> str | None:
 @promise(one_per_size, FEW)
 def right_for_every_dtype(function: Target, case: Case) -> str | None:
     """Results are right for every type of number."""
-    return _first(_right_for(function, case, np.dtype(code)) for code in "?bBhHiIlLefdgFDG")
+    return _first(_right_for(function, case, np.dtype(code)) for code in _number_types())
+
+
+def _number_types() -> list[Any]:
+    """Return NumPy's types of numbers and, where there is `ml_dtypes`, some of its."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return [*_OF_NUMPY]
+    return [*_OF_NUMPY, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+
+
+_OF_NUMPY = "?bBhHiIlLefdgFDG"
 
 
 def _right_for(function: Target, case: Case, dtype: np.dtype[Any]) -> str | None:

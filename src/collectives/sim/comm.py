@@ -178,9 +178,10 @@ class SimComm:
         if eager:
             kernel.launch(send, send.posted)
         key = self.rank * self.size + dest
-        receive = None
-        if key in group.receives or group.wildcards:
+        if group.wildcards:
             receive = _first(tag, (group.receives, key), (group.wildcards, dest))
+        else:
+            receive = _take(tag, group.receives, key)
         if receive is not None:
             kernel.match(send, receive)
         else:
@@ -203,7 +204,7 @@ class SimComm:
         receive = Receive(self.me, sender, buf, tag, call, next(kernel.number))
         if source is not None:
             key = source * size + self.rank
-            send = _first(tag, (group.sends, key)) if key in group.sends else None
+            send = _take(tag, group.sends, key)
             posted, place = group.receives, key
         else:
             keys = range(self.rank, size * size, size)
@@ -286,23 +287,30 @@ class SimRequest:
         return all(request.Wait() for request in list(requests))
 
 
+def _take(tag: int | None, queues: dict[int, list[Any]], key: int) -> Any:
+    """Take the first operation with this tag out of a queue; None if there is none."""
+    queue = queues.get(key)
+    if queue is None:
+        return None
+    for place, operation in enumerate(queue):
+        if tag is None or operation.tag is None or operation.tag == tag:
+            if len(queue) == 1:
+                del queues[key]
+            else:
+                del queue[place]
+            return operation
+    return None
+
+
 def _first(tag: int | None, *places: tuple[dict[int, list[Any]], int]) -> Any:
-    """Take the operation that was posted first, among those with this tag, out of its queue."""
-    found = None
+    """Take the operation with this tag that was posted first out of whichever queue it is in."""
+    found: list[tuple[int, dict[int, list[Any]], int]] = []
     for queues, key in places:
         for operation in queues.get(key, ()):
             if tag is None or operation.tag is None or operation.tag == tag:
-                if found is None or operation.number < found[0].number:
-                    found = operation, queues, key
+                found.append((operation.number, queues, key))
                 break
-    if found is None:
-        return None
-    operation, queues, key = found
-    queue = queues[key]
-    queue.remove(operation)
-    if not queue:
-        del queues[key]
-    return operation
+    return _take(tag, *min(found, key=lambda place: place[0])[1:]) if found else None
 
 
 def _array(buf: Any) -> np.ndarray[Any, Any]:

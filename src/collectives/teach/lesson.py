@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collectives.draw.text import bold
+from collectives.dtypes import number_type
 from collectives.launch import (
     World,
     abort_on_error,
@@ -89,7 +90,7 @@ def _options(about: str, elements: int) -> argparse.Namespace:
         "--dtype",
         type=_number_type,
         default="float32",
-        help="NumPy number type (%(default)s)",
+        help="NumPy number type, bfloat16, or such as float8_e5m2 (%(default)s)",
     )
     parser.add_argument(
         "--trace", choices=("none", "steps", "full"), default="steps",
@@ -116,9 +117,9 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 def _number_type(text: str) -> np.dtype[Any]:
     try:
-        dtype = np.dtype(text)
-    except TypeError:
-        raise argparse.ArgumentTypeError(f"NumPy has no type {text!r}") from None
-    if dtype.kind not in "iufc" or not dtype.isnative:
+        dtype = number_type(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if dtype.kind == "b":
         raise argparse.ArgumentTypeError(f"{dtype}, wants an integer, float or complex type")
     return dtype

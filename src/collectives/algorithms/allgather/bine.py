@@ -18,6 +18,7 @@ from collectives.topology import bine_positions, rounds, swing_peer
     requires=[power_of_two],
     keeps_order=True,
     source="D. De Sensi et al., SC25, arXiv:2508.17311, doi:10.1145/3712285.3759835",
+    ships="libbine",
 )
 def allgather_bine(
     comm: Comm, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None

@@ -32,6 +32,7 @@ def skips_cost(sizes: Sequence[int], skips: Sequence[int]) -> Cost:
     variants=[{"radix": 3}, {"radix": 4}],
     source="J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, IEEE TPDS 8(11), 1997, "
     "doi:10.1109/71.642949",
+    ships="MPICH brucks and k_brucks, Open MPI 2, UCC bruck",
 )
 def allgather_bruck(
     comm: Comm,

@@ -19,6 +19,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     cost=cost,
     keeps_order=True,
     source="J. L. Träff, 2024, arXiv:2410.14234, doi:10.34726/10760",
+    ships="MPICH circ_graph (in segments; main only)",
 )
 def allgather_circulant(
     comm: Comm, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None

@@ -20,7 +20,12 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     return Cost(p * (p - 1), (p - 1) * total, alphas=p - 1, betas=betas, exact=even)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(
+    cost=cost,
+    keeps_order=True,
+    source="folklore",
+    ships="Open MPI 8 (from 6.0), UCC linear, oneCCL direct",
+)
 def allgather_direct(
     comm: Comm, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None
 ) -> None:

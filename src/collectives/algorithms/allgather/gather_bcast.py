@@ -19,7 +19,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     return gather_cost(p, n, counts=counts) + bcast_cost(p, total)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 1")
 def allgather_gather_bcast(
     comm: Comm, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None
 ) -> None:

@@ -27,6 +27,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     requires=[even_size],
     keeps_order=True,
     source="J. Chen, Y. Zhang, L. Zhang, W. Yuan, HPC-Asia 2005, doi:10.1109/HPCASIA.2005.75",
+    ships="Open MPI 5, UCC neighbor",
 )
 def allgather_neighbor_exchange(
     comm: Comm, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None

@@ -27,6 +27,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None, aggregate: 
     keeps_order=True,
     variants=[{"aggregate": 1}, {"aggregate": 64}],
     source="S. Jeaugey, 2025, arXiv:2506.20252",
+    ships="NCCL PAT (from 2.23)",
 )
 def allgather_pat(
     comm: Comm,

@@ -27,6 +27,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     requires=[power_of_two],
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH recursive_doubling, Open MPI 3",
 )
 def allgather_recursive_doubling(
     comm: Comm, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None

@@ -34,6 +34,7 @@ def schedule(sizes: Sequence[int], radix: int) -> Iterator[list[Message]]:
     keeps_order=True,
     variants=[{"radix": 2}, {"radix": 3}],
     source="P. Sack, W. Gropp, PPoPP 2012",
+    ships="MPICH recexch_doubling and recexch_halving, UCC knomial",
 )
 def allgather_recursive_exchange(
     comm: Comm,

@@ -24,6 +24,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     cost=cost,
     keeps_order=True,
     source="W. J. Loch, G. P. Koslovski, 2021, arXiv:2109.08751",
+    ships="Open MPI 7, UCC sparbit",
 )
 def allgather_sparbit(
     comm: Comm, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None

@@ -27,6 +27,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     requires=[power_of_two],
     keeps_order=True,
     source="D. De Sensi, T. Bonato, D. Saam, T. Hoefler, NSDI 2024, arXiv:2401.09356",
+    ships="libbine",
 )
 def allgather_swing(
     comm: Comm, sendbuf: Array, recvbuf: Array, *, counts: Sequence[int] | None = None

@@ -17,7 +17,7 @@ def cost(p: int, n: int) -> Cost:
     return allgather_cost(p, n) + Cost(gammas=(p - 1) * n)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 7 (from 6.0)")
 def allreduce_allgather_reduce(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Collect the vectors of all ranks on all ranks, then combine them in rank order.
 

@@ -48,6 +48,7 @@ def parts(n: int, p: int, blocks: int) -> Counts:
     cost=cost,
     requires=[commutative],
     source="R. Rabenseifner, J. L. Träff, EuroPVM/MPI 2004, LNCS 3241",
+    ships="Gloo halving_doubling (legacy)",
 )
 def allreduce_binary_blocks(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Reduce-scatter on runs of ranks, pass pieces up to the next longer run and results down.

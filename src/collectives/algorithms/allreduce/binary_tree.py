@@ -23,6 +23,7 @@ def cost(p: int, n: int, *, segment: int = 8192) -> Cost:
     variants=[{"segment": 1}, {"segment": 3}],
     source="P. Sanders, J. Speck, J. L. Träff, Parallel Computing 35, 2009, "
     "doi:10.1016/j.parco.2009.09.001",
+    ships="MPICH tree",
 )
 def allreduce_binary_tree(
     comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM, *, segment: int = 8192

@@ -15,6 +15,7 @@ from collectives.registry import algorithm, commutative, power_of_two
     cost=cost,
     requires=[power_of_two, commutative],
     source="D. De Sensi et al., SC25, arXiv:2508.17311, doi:10.1145/3712285.3759835",
+    ships="libbine",
 )
 def allreduce_bine(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Halve and then double runs of blocks with the peers of Swing, nearest first.

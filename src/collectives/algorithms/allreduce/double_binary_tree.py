@@ -26,6 +26,7 @@ def cost(p: int, n: int, *, per_node: int = 1, segment: int = 8192) -> Cost:
     variants=[{"segment": 1}, {"segment": 3, "per_node": 2}, {"per_node": 3}],
     source="P. Sanders, J. Speck, J. L. Träff, Parallel Computing 35, 2009, "
     "doi:10.1016/j.parco.2009.09.001; S. Jeaugey, NCCL 2.4, 2019",
+    ships="NCCL Tree, UCC dbt, oneCCL double_tree",
 )
 def allreduce_double_binary_tree(
     comm: Comm,

@@ -27,6 +27,7 @@ def cost(p: int, n: int, *, per_node: int = 4) -> Cost:
     keeps_order=True,
     variants=[{"per_node": 1}, {"per_node": 2}, {"per_node": 3}],
     source="X. Luo et al., HAN, CLUSTER 2020",
+    ships="MPICH smp, HAN, XHC, acoll, UCC rab",
 )
 def allreduce_hierarchical(
     comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM, *, per_node: int = 4

@@ -30,6 +30,7 @@ def cost(p: int, n: int, *, radix: int = 4) -> Cost:
     requires=[commutative],
     variants=[{"radix": 2}, {"radix": 3}],
     source="M. Wilkins et al., CLUSTER 2023",
+    ships="MPICH k_reduce_scatter_allgather, UCC sra_knomial",
 )
 def allreduce_k_reduce_scatter_allgather(
     comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM, *, radix: int = 4

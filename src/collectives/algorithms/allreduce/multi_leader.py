@@ -39,6 +39,7 @@ def cost(p: int, n: int, *, per_node: int = 4) -> Cost:
     requires=[commutative],
     variants=[{"per_node": 1}, {"per_node": 2}, {"per_node": 3}],
     source="M. Bayatpour et al., SC 2017, doi:10.1145/3126908.3126954",
+    ships="MPICH composition 4, UCC split_rail",
 )
 def allreduce_multi_leader(
     comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM, *, per_node: int = 4

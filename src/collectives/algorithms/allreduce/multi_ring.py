@@ -31,6 +31,7 @@ def cost(p: int, n: int, *, channels: int = 2) -> Cost:
     requires=[commutative],
     variants=[{"channels": 1}, {"channels": 3, "per_node": 3}],
     source="Z. Hu et al., Demystifying NCCL, 2025, arXiv:2507.04786",
+    ships="NCCL Ring (a ring per channel)",
 )
 def allreduce_multi_ring(
     comm: Comm,

@@ -29,6 +29,7 @@ def halve_and_double_cost(p: int, n: int) -> Cost:
     cost=cost,
     requires=[commutative],
     source="R. Rabenseifner, ICCS 2004, doi:10.1007/978-3-540-24685-5_1",
+    ships="MPICH reduce_scatter_allgather, libnbc 3, Gloo, UCC sra_knomial, oneCCL rabenseifner",
 )
 def allreduce_rabenseifner(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Exchange halves, quarters, ... of the vector while combining, then the same way back.

@@ -27,6 +27,7 @@ def cost(p: int, n: int) -> Cost:
     cost=cost,
     requires=[commutative],
     source="R. Rabenseifner, ICCS 2004, doi:10.1007/978-3-540-24685-5_1",
+    ships="Open MPI 6",
 )
 def allreduce_rabenseifner_split(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Fold by halves: both ranks of a pair combine one half, then one of them goes on with both.

@@ -24,6 +24,7 @@ def cost(p: int, n: int) -> Cost:
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH recursive_doubling, Open MPI 3, libnbc 4, UCC knomial, oneCCL recursive_doubling",
 )
 def allreduce_recursive_doubling(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Double the number of vectors in every partial result, on all ranks at the same time.

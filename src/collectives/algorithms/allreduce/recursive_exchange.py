@@ -24,6 +24,7 @@ def cost(p: int, n: int, *, radix: int = 4) -> Cost:
     keeps_order=True,
     variants=[{"radix": 2}, {"radix": 3}],
     source="P. Sack, W. Gropp, PPoPP 2012",
+    ships="MPICH recexch",
 )
 def allreduce_recursive_exchange(
     comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM, *, radix: int = 4

@@ -46,6 +46,7 @@ def multiply(comm: Comm, partial: Array, op: Op, radix: int) -> None:
     requires=[commutative],
     variants=[{"radix": 2}, {"radix": 3}],
     source="M. Ruefenacht, M. Bull, S. Booth, Parallel Computing 69, 2017",
+    ships="MPICH recursive_multiplying",
 )
 def allreduce_recursive_multiplying(
     comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM, *, radix: int = 4

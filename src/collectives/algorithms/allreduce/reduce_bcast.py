@@ -20,6 +20,7 @@ def cost(p: int, n: int) -> Cost:
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="Open MPI 2, libnbc 2",
 )
 def allreduce_reduce_bcast(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Reduce to rank 0 along a binomial tree, then broadcast along the same tree.

@@ -23,6 +23,7 @@ def cost(p: int, n: int) -> Cost:
     requires=[commutative],
     source="P. Patarasuk, X. Yuan, J. Parallel Distrib. Comput. 69, 2009, "
     "doi:10.1016/j.jpdc.2008.09.002",
+    ships="MPICH ring, Open MPI 4, libnbc 1, NCCL Ring, Gloo ring_chunked, UCC ring, oneCCL ring",
 )
 def allreduce_ring(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Reduce and then collect the p blocks of the vector on a ring.

@@ -27,6 +27,7 @@ def cost(p: int, n: int, *, segment: int = 8192) -> Cost:
     requires=[commutative],
     variants=[{"segment": 1}, {"segment": 2}],
     source="Open MPI, coll/tuned, allreduce algorithm 5",
+    ships="Open MPI 5, Gloo",
 )
 def allreduce_segmented_ring(
     comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM, *, segment: int = 8192

@@ -30,6 +30,7 @@ def cost(p: int, n: int) -> Cost:
     cost=cost,
     requires=[commutative],
     source="N. Jain, Y. Sabharwal, ICS 2010",
+    ships="oneCCL 2d",
 )
 def allreduce_torus_2d(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Reduce-scatter along the rows, all-reduce along the columns, allgather along the rows.

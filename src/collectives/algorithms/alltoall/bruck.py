@@ -31,6 +31,7 @@ def travellers(p: int, skip: int, radix: int) -> list[int]:
     keeps_order=True,
     source="J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, IEEE TPDS 8(11), 1997, "
     "doi:10.1109/71.642949",
+    ships="MPICH brucks and k_brucks, Open MPI 3, UCC bruck",
     variants=[{"radix": 3}, {"radix": 4}, {"radix": 8}],
 )
 def alltoall_bruck(

@@ -30,6 +30,7 @@ def cost(p: int, n: int, *, per_node: int = 4) -> Cost:
     requires=[equal_blocks],
     keeps_order=True,
     source="P. Sanders, J. L. Träff, Euro-Par, 2002",
+    ships="MPICH multi-leaders, HAN smsc, NCCL PXN, UCC node_split",
     variants=[{"per_node": 1}, {"per_node": 2}, {"per_node": 3}],
 )
 def alltoall_hierarchical(
@@ -65,8 +66,7 @@ def alltoall_hierarchical(
     >>> simulate(program, 3).results
     [[0, 10, 20], [1, 11, 21], [2, 12, 22]]
     """
-    rank, p = comm.rank, comm.size
-    node = node_of(rank, p, per_node)
+    rank, node = comm.rank, node_of(comm.rank, comm.size, per_node)
     if rank != node.start:
         comm.Send(sendbuf, dest=node.start)
         comm.Recv(recvbuf, source=node.start)

@@ -14,7 +14,7 @@ def cost(p: int, n: int) -> Cost:
     return Cost(p * (p - 1), p * (p - 1) * n, alphas=p - 1, betas=(p - 1) * n)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 1, Gloo, oneCCL direct")
 def alltoall_linear(
     comm: Comm,
     sendbuf: Array,

@@ -16,6 +16,7 @@ from collectives.topology import pairwise_peers
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH pairwise, Open MPI 2, UCC pairwise",
 )
 def alltoall_pairwise(
     comm: Comm,

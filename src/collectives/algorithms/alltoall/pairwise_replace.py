@@ -22,6 +22,7 @@ def cost(p: int, n: int) -> Cost:
     requires=[in_place],
     keeps_order=True,
     source="MPICH, coll/alltoall (pairwise_sendrecv_replace)",
+    ships="MPICH pairwise_sendrecv_replace",
 )
 def alltoall_pairwise_replace(
     comm: Comm,

@@ -19,6 +19,7 @@ def cost(p: int, n: int, *, limit: int = 32) -> Cost:
     cost=cost,
     keeps_order=True,
     source="MPICH, coll/alltoall (scattered)",
+    ships="MPICH scattered, Open MPI 4",
     variants=[{"limit": 1}, {"limit": 2}, {"limit": 3}],
 )
 def alltoall_throttled(

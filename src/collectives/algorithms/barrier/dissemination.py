@@ -20,6 +20,7 @@ def cost(p: int, n: int = 0, *, radix: int = 2) -> Cost:
     keeps_order=True,
     source="D. Hensgen, R. Finkel, U. Manber, Int. J. Parallel Program. 17(1), 1988, "
     "doi:10.1007/BF01379320",
+    ships="MPICH k_dissemination, Open MPI 4, Gloo",
     variants=[{"radix": 3}, {"radix": 4}, {"radix": 8}],
 )
 def barrier_dissemination(comm: Comm, *, radix: int = 2) -> None:

@@ -14,7 +14,9 @@ def cost(p: int, n: int = 0) -> Cost:
     return Cost(2 * p, alphas=2 * p)
 
 
-@algorithm(cost=cost, keeps_order=True, source="Open MPI, coll/base (doublering)")
+@algorithm(
+    cost=cost, keeps_order=True, source="Open MPI, coll/base (doublering)", ships="Open MPI 2"
+)
 def barrier_double_ring(comm: Comm) -> None:
     """Pass a token round the ring from rank 0; the first lap collects, the second releases.
 

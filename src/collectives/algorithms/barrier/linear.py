@@ -13,7 +13,7 @@ def cost(p: int, n: int = 0) -> Cost:
     return Cost(2 * (p - 1), alphas=2 * (p - 1))
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 1, Gloo (legacy)")
 def barrier_linear(comm: Comm) -> None:
     """Collect an empty message from every rank on rank 0, then send one to each.
 

@@ -15,7 +15,12 @@ def cost(p: int, n: int = 0) -> Cost:
     return Cost(power * rounds(power) + 2 * (p - power), alphas=rounds(power) + 2 * (power < p))
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(
+    cost=cost,
+    keeps_order=True,
+    source="folklore",
+    ships="MPICH sched_recursive_doubling, Open MPI 3",
+)
 def barrier_recursive_doubling(comm: Comm) -> None:
     """Exchange signals with ranks 1, 2, 4, ... away, each time with the whole other half.
 

@@ -14,7 +14,7 @@ def cost(p: int, n: int = 0) -> Cost:
     return Cost(2 * (p - 1), alphas=2 * rounds(p))
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 6, UCC knomial")
 def barrier_tree(comm: Comm) -> None:
     """Report to the parent when all children have, then wait for its answer and pass it on.
 

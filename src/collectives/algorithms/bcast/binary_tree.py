@@ -20,6 +20,7 @@ def cost(p: int, n: int, *, segment: int = 8192) -> Cost:
     keeps_order=True,
     source="J. Pješivac-Grbović, T. Angskun, G. Bosilca, G. E. Fagg, E. Gabriel, J. J. Dongarra, "
     "Cluster Comput. 10, 2007, doi:10.1007/s10586-007-0012-0",
+    ships="MPICH pipelined_tree, Open MPI 5, ADAPT 3",
     variants=[{"segment": 1}, {"segment": 3}],
 )
 def bcast_binary_tree(comm: Comm, buf: Array, root: int = 0, *, segment: int = 8192) -> None:

@@ -17,6 +17,7 @@ def cost(p: int, n: int) -> Cost:
     requires=[power_of_two],
     keeps_order=True,
     source="D. De Sensi et al., SC25, doi:10.1145/3712285.3759835, arXiv:2508.17311",
+    ships="libbine",
 )
 def bcast_bine(comm: Comm, buf: Array, root: int = 0) -> None:
     """Double the number of ranks that have the vector in every round, over short distances.

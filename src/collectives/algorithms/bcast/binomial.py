@@ -16,6 +16,7 @@ def cost(p: int, n: int) -> Cost:
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH binomial, Open MPI 6, libnbc 2, Gloo",
 )
 def bcast_binomial(comm: Comm, buf: Array, root: int = 0) -> None:
     """Double the number of ranks that have the vector in every round.

@@ -21,6 +21,7 @@ def cost(p: int, n: int, *, segment: int = 8192) -> Cost:
     keeps_order=True,
     source="J. L. Träff, A. Ripke, J. Parallel Distrib. Comput. 68, 2008, "
     "doi:10.1016/j.jpdc.2007.12.001; J. L. Träff, arXiv:2407.18004, doi:10.1145/3735139",
+    ships="MPICH circ_graph (main only)",
     variants=[{"segment": 1}, {"segment": 3}],
 )
 def bcast_circulant(comm: Comm, buf: Array, root: int = 0, *, segment: int = 8192) -> None:

@@ -18,6 +18,7 @@ def cost(p: int, n: int, *, radix: int = 4) -> Cost:
     keeps_order=True,
     source="M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "
     "CLUSTER 2023, doi:10.1109/CLUSTER52292.2023.00013",
+    ships="MPICH tree, Open MPI 7, libnbc 4, UCC knomial",
     variants=[{"radix": 2}, {"radix": 3}, {"radix": 16}],
 )
 def bcast_knomial(comm: Comm, buf: Array, root: int = 0, *, radix: int = 4) -> None:

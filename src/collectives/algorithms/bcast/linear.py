@@ -11,7 +11,9 @@ def cost(p: int, n: int) -> Cost:
     return Cost(p - 1, (p - 1) * n, alphas=p - 1, betas=(p - 1) * n)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(
+    cost=cost, keeps_order=True, source="folklore", ships="Open MPI 1, libnbc 1, oneCCL direct"
+)
 def bcast_linear(comm: Comm, buf: Array, root: int = 0) -> None:
     """Send the vector from the root to every other rank, one after the other.
 

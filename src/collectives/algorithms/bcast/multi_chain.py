@@ -35,6 +35,7 @@ def cost(p: int, n: int, *, chains: int = 4, segment: int = 8192) -> Cost:
     keeps_order=True,
     source="J. Pješivac-Grbović, T. Angskun, G. Bosilca, G. E. Fagg, E. Gabriel, J. J. Dongarra, "
     "Cluster Comput. 10, 2007, doi:10.1007/s10586-007-0012-0",
+    ships="Open MPI 2, ADAPT 5, libnbc 3",
     variants=[{"segment": 1}, {"chains": 2, "segment": 3}, {"chains": 1, "segment": 2}],
 )
 def bcast_multi_chain(

@@ -24,6 +24,7 @@ def cost(p: int, n: int, *, root: int = 0) -> Cost:
     requires=[power_of_two],
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH scatter_recursive_doubling_allgather, Open MPI 8, UCC sag_knomial",
 )
 def bcast_scatter_allgather(comm: Comm, buf: Array, root: int = 0) -> None:
     """Give every rank a block of the vector, then let groups that double exchange theirs.

@@ -27,6 +27,7 @@ def cost(p: int, n: int, *, root: int = 0) -> Cost:
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH scatter_ring_allgather, Open MPI 9",
 )
 def bcast_scatter_ring_allgather(comm: Comm, buf: Array, root: int = 0) -> None:
     """Give every rank a block of the vector, then send the blocks round a ring.

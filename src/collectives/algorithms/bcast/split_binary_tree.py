@@ -50,6 +50,7 @@ def place(rank: int, root: int, p: int, half: int) -> Place:
     keeps_order=True,
     source="J. Pješivac-Grbović, T. Angskun, G. Bosilca, G. E. Fagg, E. Gabriel, J. J. Dongarra, "
     "Cluster Comput. 10, 2007, doi:10.1007/s10586-007-0012-0",
+    ships="Open MPI 4",
     variants=[{"segment": 1}, {"segment": 3}],
 )
 def bcast_split_binary_tree(comm: Comm, buf: Array, root: int = 0, *, segment: int = 8192) -> None:

@@ -13,7 +13,7 @@ def cost(p: int, n: int) -> Cost:
     return Cost(p - 1, volume, alphas=p - 1, betas=volume, gammas=max(p - 2, 0) * n)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 1, libnbc 1")
 def exscan_linear(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Keep what comes from the left, and send it to the right combined with one's own vector.
 

@@ -29,6 +29,7 @@ def schedule(p: int, n: int) -> Iterator[list[Message]]:
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH recursive_doubling, Open MPI 2, libnbc 2",
 )
 def exscan_recursive_doubling(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Exchange the total of the group with a peer 1, 2, 4, ... ranks away.

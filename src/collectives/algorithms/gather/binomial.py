@@ -17,6 +17,7 @@ from collectives.topology import binomial_children, binomial_parent, subtree_siz
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH binomial, Open MPI 2",
 )
 def gather_binomial(
     comm: Comm,

@@ -17,6 +17,7 @@ from collectives.topology import knomial_children, knomial_parent, subtree_size
     cost=cost,
     keeps_order=True,
     source="M. Wilkins et al., IEEE CLUSTER, 2023",
+    ships="MPICH tsp_tree, UCC knomial",
     variants=[{"radix": 2}, {"radix": 3}, {"radix": 8}],
 )
 def gather_knomial(

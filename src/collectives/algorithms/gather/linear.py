@@ -10,7 +10,12 @@ from collectives.comm import Array, Comm
 from collectives.registry import algorithm
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(
+    cost=cost,
+    keeps_order=True,
+    source="folklore",
+    ships="MPICH linear (gatherv), Open MPI 1, NCCL, Gloo, UCC linear (gatherv)",
+)
 def gather_linear(
     comm: Comm,
     sendbuf: Array,

@@ -24,6 +24,7 @@ def cost(
     cost=cost,
     keeps_order=True,
     source="Open MPI, coll/base (linear_sync)",
+    ships="Open MPI 3",
     variants=[{"segment": 1}, {"segment": 3}],
 )
 def gather_linear_sync(

@@ -12,7 +12,12 @@ def cost(p: int, n: int, *, degree: int = 2) -> Cost:
     return Cost(p * degree, p * degree * n, alphas=degree, betas=degree * n)
 
 
-@algorithm(cost=cost, keeps_order=True, source="MPI 4.1, section 8.6.1")
+@algorithm(
+    cost=cost,
+    keeps_order=True,
+    source="MPI 4.1, section 8.6.1",
+    ships="MPICH sched_linear and tsp_linear, Open MPI basic, libnbc",
+)
 def neighbor_allgather_linear(comm: GraphComm, sendbuf: Array, recvbuf: Array) -> None:
     """Start to receive from and to send to every neighbour, and wait for all of it.
 

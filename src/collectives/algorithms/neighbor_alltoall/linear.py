@@ -8,7 +8,12 @@ from collectives.comm import Array, GraphComm, Request, is_cartesian
 from collectives.registry import algorithm
 
 
-@algorithm(cost=cost, keeps_order=True, source="MPI 4.1, section 8.6.2")
+@algorithm(
+    cost=cost,
+    keeps_order=True,
+    source="MPI 4.1, section 8.6.2",
+    ships="MPICH sched_linear and tsp_linear, Open MPI basic, libnbc",
+)
 def neighbor_alltoall_linear(comm: GraphComm, sendbuf: Array, recvbuf: Array) -> None:
     """Start to receive from and to send to every neighbour, and wait for all of it.
 

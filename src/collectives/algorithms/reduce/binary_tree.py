@@ -21,6 +21,7 @@ def cost(p: int, n: int, *, segment: int = 8192) -> Cost:
     requires=[commutative],
     source="J. Pješivac-Grbović, T. Angskun, G. Bosilca, G. E. Fagg, E. Gabriel, J. J. Dongarra, "
     "Cluster Comput. 10, 2007, doi:10.1007/s10586-007-0012-0",
+    ships="Open MPI 4",
     variants=[{"segment": 1}, {"segment": 3}],
 )
 def reduce_binary_tree(

@@ -20,6 +20,7 @@ def cost(p: int, n: int) -> Cost:
     cost=cost,
     requires=[power_of_two, commutative],
     source="D. De Sensi et al., SC25, doi:10.1145/3712285.3759835, arXiv:2508.17311",
+    ships="libbine",
 )
 def reduce_bine(
     comm: Comm, sendbuf: Array, recvbuf: Array | None, op: Op = SUM, root: int = 0

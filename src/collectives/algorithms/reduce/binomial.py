@@ -21,6 +21,7 @@ def cost(p: int, n: int, *, root: int = 0) -> Cost:
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH binomial, Open MPI 5, libnbc 2",
 )
 def reduce_binomial(
     comm: Comm, sendbuf: Array, recvbuf: Array | None, op: Op = SUM, root: int = 0

@@ -23,6 +23,7 @@ def cost(p: int, n: int, *, segment: int = 8192) -> Cost:
     cost=cost,
     requires=[commutative],
     source="J. L. Träff, arXiv:2407.18004, doi:10.1145/3735139",
+    ships="MPICH circ_graph (main only)",
     variants=[{"segment": 1}, {"segment": 3}],
 )
 def reduce_circulant(

@@ -25,6 +25,7 @@ def cost(p: int, n: int, *, root: int = 0, segment: int = 8192) -> Cost:
     keeps_order=True,
     source="P. Sanders, J. Speck, J. L. Träff, Parallel Computing 35, 2009, "
     "doi:10.1016/j.parco.2009.09.001",
+    ships="UCC dbt, oneCCL double_tree",
     variants=[{"segment": 1}, {"segment": 3}],
 )
 def reduce_double_binary_tree(

@@ -23,6 +23,7 @@ def cost(p: int, n: int, *, root: int = 0, segment: int = 8192) -> Cost:
     cost=cost,
     keeps_order=True,
     source="Open MPI, coll/base, in-order binary tree reduce",
+    ships="Open MPI 6",
     variants=[{"segment": 1}, {"segment": 3}],
 )
 def reduce_in_order_binary(

@@ -21,6 +21,7 @@ def cost(p: int, n: int, *, radix: int = 4) -> Cost:
     requires=[commutative],
     source="M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "
     "CLUSTER 2023, doi:10.1109/CLUSTER52292.2023.00013",
+    ships="MPICH tsp_tree, Open MPI 8 (from 6.0), UCC knomial",
     variants=[{"radix": 2}, {"radix": 3}, {"radix": 16}],
 )
 def reduce_knomial(

@@ -14,7 +14,7 @@ def cost(p: int, n: int) -> Cost:
     return Cost(p - 1, (p - 1) * n, alphas=p - 1, betas=(p - 1) * n, gammas=(p - 1) * n)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 1, oneCCL direct")
 def reduce_linear(
     comm: Comm, sendbuf: Array, recvbuf: Array | None, op: Op = SUM, root: int = 0
 ) -> None:

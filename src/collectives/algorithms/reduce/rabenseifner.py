@@ -42,6 +42,7 @@ def _rounds(p: int, n: int) -> Iterator[Sequence[Message]]:
     cost=cost,
     requires=[commutative],
     source="R. Rabenseifner, ICCS 2004, doi:10.1007/978-3-540-24685-5_1",
+    ships="MPICH reduce_scatter_gather, Open MPI 7, libnbc 3, UCC srg, oneCCL rabenseifner",
 )
 def reduce_rabenseifner(
     comm: Comm, sendbuf: Array, recvbuf: Array | None, op: Op = SUM, root: int = 0

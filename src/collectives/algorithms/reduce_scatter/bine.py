@@ -19,6 +19,7 @@ from collectives.topology import bine_positions, rounds, swing_peer
     cost=cost,
     requires=[power_of_two, commutative],
     source="D. De Sensi et al., SC25, arXiv:2508.17311, doi:10.1145/3712285.3759835",
+    ships="libbine",
 )
 def reduce_scatter_bine(
     comm: Comm,

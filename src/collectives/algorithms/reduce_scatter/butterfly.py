@@ -32,6 +32,7 @@ def near_first(rank: int, p: int) -> list[int]:
     cost=cost,
     keeps_order=True,
     source="J. L. Träff, EuroPVM/MPI 2005, doi:10.1007/11557265_20",
+    ships="MPICH noncommutative, Open MPI 4",
 )
 def reduce_scatter_butterfly(
     comm: Comm,

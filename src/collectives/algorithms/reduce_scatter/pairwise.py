@@ -17,6 +17,7 @@ from collectives.registry import algorithm, commutative
     cost=cost,
     requires=[commutative],
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH pairwise",
 )
 def reduce_scatter_pairwise(
     comm: Comm,

@@ -28,6 +28,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None, aggregate: 
     requires=[commutative],
     variants=[{"aggregate": 1}, {"aggregate": 64}],
     source="S. Jeaugey, 2025, arXiv:2506.20252",
+    ships="NCCL PAT",
 )
 def reduce_scatter_pat(
     comm: Comm,

@@ -31,6 +31,7 @@ def schedule(sizes: Sequence[int]) -> Iterator[list[Message]]:
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH recursive_doubling, Open MPI 2 (reduce_scatter_block)",
 )
 def reduce_scatter_recursive_doubling(
     comm: Comm,

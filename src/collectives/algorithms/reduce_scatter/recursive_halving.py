@@ -37,6 +37,7 @@ def far_first(rank: int, p: int) -> list[int]:
     cost=cost,
     requires=[commutative],
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH recursive_halving, Open MPI 2, Gloo (legacy), UCC knomial",
 )
 def reduce_scatter_recursive_halving(
     comm: Comm,

@@ -22,7 +22,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     return reduce_cost(p, total) + scatter_cost(p, n, counts=counts)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 1")
 def reduce_scatter_reduce_scatterv(
     comm: Comm,
     sendbuf: Array,

@@ -25,6 +25,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     requires=[commutative],
     source="P. Patarasuk, X. Yuan, J. Parallel Distrib. Comput. 69, 2009, "
     "doi:10.1016/j.jpdc.2008.09.002",
+    ships="Open MPI 3, NCCL Ring, Gloo, UCC ring, oneCCL ring",
 )
 def reduce_scatter_ring(
     comm: Comm,

@@ -27,6 +27,7 @@ def cost(p: int, n: int = 0, *, counts: Sequence[int] | None = None) -> Cost:
     cost=cost,
     requires=[power_of_two, commutative],
     source="D. De Sensi, T. Bonato, D. Saam, T. Hoefler, NSDI 2024, arXiv:2401.09356",
+    ships="libbine",
 )
 def reduce_scatter_swing(
     comm: Comm,

@@ -15,7 +15,7 @@ def cost(p: int, n: int) -> Cost:
     return Cost(p - 1, volume, alphas=p - 1, betas=volume, gammas=volume)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(cost=cost, keeps_order=True, source="folklore", ships="Open MPI 1, libnbc 1")
 def scan_linear(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op = SUM) -> None:
     """Combine what comes from the left with one's own vector, and send it to the right.
 

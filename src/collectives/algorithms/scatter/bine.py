@@ -22,6 +22,7 @@ def cost(p: int, n: int = 0, *, root: int = 0, counts: Sequence[int] | None = No
     requires=[power_of_two],
     keeps_order=True,
     source="D. De Sensi et al., SC25, doi:10.1145/3712285.3759835, arXiv:2508.17311",
+    ships="libbine",
 )
 def scatter_bine(
     comm: Comm,

@@ -41,6 +41,7 @@ def tree_cost(sizes: Sequence[int], root: int, children: Callable[[int], Sequenc
     cost=cost,
     keeps_order=True,
     source="R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, doi:10.1177/1094342005051521",
+    ships="MPICH binomial, Open MPI 2",
 )
 def scatter_binomial(
     comm: Comm,

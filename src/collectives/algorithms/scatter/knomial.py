@@ -25,6 +25,7 @@ def cost(
     cost=cost,
     keeps_order=True,
     source="M. Wilkins et al., IEEE CLUSTER, 2023",
+    ships="MPICH tsp_tree, UCC knomial",
     variants=[{"radix": 2}, {"radix": 3}, {"radix": 8}],
 )
 def scatter_knomial(

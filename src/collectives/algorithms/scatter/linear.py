@@ -16,7 +16,12 @@ def cost(p: int, n: int = 0, *, root: int = 0, counts: Sequence[int] | None = No
     return Cost(p - 1, away, alphas=p - 1, betas=away)
 
 
-@algorithm(cost=cost, keeps_order=True, source="folklore")
+@algorithm(
+    cost=cost,
+    keeps_order=True,
+    source="folklore",
+    ships="MPICH linear (scatterv), Open MPI 1, NCCL, Gloo, UCC linear (scatterv)",
+)
 def scatter_linear(
     comm: Comm,
     sendbuf: Array | None,

@@ -10,7 +10,9 @@ from collectives.comm import Array, Comm
 from collectives.registry import algorithm
 
 
-@algorithm(cost=cost, keeps_order=True, source="Open MPI, coll/base (linear_nb)")
+@algorithm(
+    cost=cost, keeps_order=True, source="Open MPI, coll/base (linear_nb)", ships="Open MPI 3"
+)
 def scatter_linear_nonblocking(
     comm: Comm,
     sendbuf: Array | None,
