@@ -155,8 +155,6 @@ def handing(
     def call(comm: Any, *buffers: Any, **options: Any) -> None:
         handed = [in_place if buffer is IN_PLACE else buffer for buffer in buffers]
         function(comm, *handed, **options | given)
-        if case.form.on_grid:
-            comm.Free()  # which the case has made for this call
 
     return call
 
@@ -300,7 +298,10 @@ def test_small_floats(entry: Algorithm, world: Any, agree: Any) -> None:
         ops = [SUM, PROD, MIN, MAX]
         asked += [(replace(plain, op=ops[i % 4]), dtype) for i, dtype in enumerate(float8)]
         asked += [(long, bfloat16)]
-    found = [fault for case, dtype in asked for fault in faults(entry, world, case, dtype)]
+    found = []
+    for case, dtype in asked:
+        rounds = case.op is SUM and dtype.name == "float8_e8m0fnu"  # it has powers of two only
+        found += faults(entry, world, replace(case, op=MAX) if rounds else case, dtype)
     if plain.reduces:
         with made_by_mpi(SUM, bfloat16) as handle:
             found += faults(entry, world, plain, bfloat16, op=handle)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from collectives.draw.text import WIDTH, nbytes, seconds
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collectives.bench import Machine, Row
 
 
-def bench_table(rows: Iterable[Row], machine: Machine, p: int, name: str = "") -> str:
+def bench_table(rows: Sequence[Row], machine: Machine, p: int, name: str = "") -> str:
     """Return measured times against the built-in's: of one algorithm, or of the best per size."""
     fitted = f"alpha {seconds(machine.alpha)}, 1/beta {nbytes(1 / (machine.beta or 1))}/s"
     lines = [
@@ -31,6 +32,13 @@ def bench_table(rows: Iterable[Row], machine: Machine, p: int, name: str = "") -
             f"{seconds(row.times[shown]):>14}{row.ratio(shown):>7.2f}"
             f"{seconds(row.models[shown]):>9}  {shown}"
         )
+    for what, chosen in (
+        ("below 8 kB", [row for row in rows if row.nbytes < 8192]),
+        ("from 1 MB on", [row for row in rows if row.nbytes >= 1e6]),
+    ):
+        ratios = [row.ratio(name or row.best) for row in chosen]
+        if ratios:
+            lines.append(f"geometric mean of the ratios {what}: {geometric_mean(ratios):.2f}")
     return "\n".join(lines)
 
 

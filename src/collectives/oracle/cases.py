@@ -252,7 +252,10 @@ class Case:
     def call(self, function: Callable[..., None], comm: Any, sendbuf: Any, recvbuf: Any) -> None:
         """Call `function` on these buffers, whatever it calls them."""
         buffers = self.buffers(comm.rank, sendbuf, recvbuf)
-        function(self.place(comm), *buffers.values(), **self.options(comm.rank))
+        placed = self.place(comm)
+        function(placed, *buffers.values(), **self.options(comm.rank))
+        if placed is not comm:
+            placed.Free()
 
     def expected(self, inputs: Sequence[Array]) -> list[Array | None]:
         """Return what every rank must hold, from the inputs of all."""

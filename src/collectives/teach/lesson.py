@@ -73,7 +73,7 @@ def _verdict(lines: Iterable[str | Check]) -> int:
 
 def _options(about: str, elements: int) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=about,
+        description=about.partition("\n")[0],
         epilog="Run under mpirun on as many ranks as it starts; without, on simulated ranks.",
     )
     parser.add_argument(
