@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from collectives.comm import Array
+from collectives.comm import Array, private
 from collectives.oracle.cases import Buffers, Case
 from collectives.registry import UnsupportedError, algorithms
 
@@ -90,6 +90,28 @@ def _there_and_back(comm: Any, ball: Array) -> None:
             comm.Send(ball, dest=peer)
 
 
+class _Library:
+    """Stands for a communicator, and keeps the call that a built-in makes instead of making it.
+
+    What is timed is then that call alone, without this package's checks and copies around it.
+    """
+
+    is_private = False
+
+    def __init__(self, comm: Any) -> None:
+        self.comm, self.rank, self.size = private(comm), comm.rank, comm.size
+        self.call: partial[Any]
+
+    def private(self) -> _Library:
+        return self
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        def keep(*args: Any, **kwargs: Any) -> None:
+            self.call = partial(getattr(self.comm, name), *args, **kwargs)
+
+        return keep
+
+
 @dataclass(frozen=True)
 class Row:
     """What was measured of one collective at one size, in seconds.
@@ -99,7 +121,8 @@ class Row:
     nbytes : int
         The size of the whole vector: of all blocks together where ranks bring or get blocks.
     times : dict of str to float
-        The median of every algorithm, ``builtin`` among them.
+        The median of every algorithm, argument checks included; ``builtin`` is the MPI library's
+        call alone.
     models : dict of str to float
         What the fitted model predicts for each step-by-step algorithm.
     """
@@ -134,7 +157,13 @@ def measure(
     values = np.arange(case.input_size(comm.rank), dtype=np.float64)
     calls, models = {}, {}
     for entry in algorithms(collective):
-        call = partial(Buffers(case, comm.rank, values).run, entry.function, comm)
+        own = Buffers(case, comm.rank, values)
+        buffers = case.buffers(comm.rank, own.sent.inside, own.received.inside).values()
+        call = partial(entry.function, comm, *buffers, **case.options(comm.rank))
+        if entry.kind == "built-in":
+            library = _Library(comm)
+            entry.function(library, *buffers, **case.options(comm.rank))
+            call = library.call
         try:
             call()
         except UnsupportedError:  # on all ranks alike, before any message

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
 from collectives.comm import Array, in_mpi
 from collectives.library import as_elements
+
+
+@cache
+def _works_on(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
+    try:
+        ufunc.resolve_dtypes((dtype, dtype, dtype))
+    except TypeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +65,8 @@ class Op:
 
     def check(self, dtype: np.dtype[Any]) -> None:
         """Raise ValueError where the operation does not exist for `dtype`."""
-        if isinstance(self.ufunc, np.ufunc):
-            try:
-                self.ufunc.resolve_dtypes((dtype, dtype, dtype))
-            except TypeError:
-                raise ValueError(f"op {self.name} does not work on {dtype}") from None
+        if isinstance(self.ufunc, np.ufunc) and not _works_on(self.ufunc, dtype):
+            raise ValueError(f"op {self.name} does not work on {dtype}")
 
     @contextmanager
     def mpi(self, dtype: np.dtype[Any]) -> Iterator[Any]:

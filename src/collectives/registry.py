@@ -179,14 +179,11 @@ def algorithm(
             for name, value in chosen.items():
                 _check_option(name, value, options[name])
             prepared = check(comm, *args, **kwargs) | chosen
-            for requirement in entry.requires:
-                seen = {"comm": comm} | prepared
-                if not requirement.holds(seen):
-                    got = requirement.got(seen)
-                    raise UnsupportedError(f"{entry} needs {requirement.name}; got {got}")
-            for buffer in map(prepared.get, _BUFFERS):
-                if buffer is not None:
-                    return body(carrier(comm, buffer.dtype), **prepared)
+            if requires:
+                _demand(entry, {"comm": comm} | prepared)
+            for name in _BUFFERS:
+                if prepared.get(name) is not None:
+                    return body(carrier(comm, prepared[name].dtype), **prepared)
             return body(private(comm), **prepared)
 
         name = body.__name__.removeprefix(f"{collective}_")
@@ -200,6 +197,13 @@ def algorithm(
         return call  # type: ignore[return-value]
 
     return enter
+
+
+def _demand(entry: Algorithm, call: Call) -> None:
+    """Raise UnsupportedError where something that an algorithm requires does not hold."""
+    for requirement in entry.requires:
+        if not requirement.holds(call):
+            raise UnsupportedError(f"{entry} needs {requirement.name}; got {requirement.got(call)}")
 
 
 def _check_option(name: str, value: Any, default: Any) -> None:

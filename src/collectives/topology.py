@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import accumulate
 
 
@@ -366,7 +367,8 @@ def rounds(p: int) -> int:
     return (p - 1).bit_length()
 
 
-def fold_runs(p: int, radix: int = 2) -> list[range]:
+@cache
+def fold_runs(p: int, radix: int = 2) -> tuple[range, ...]:
     """Cut the ranks into a power of `radix` consecutive runs, as many as there can be.
 
     A run has at most `radix` ranks, and the longer ones come first. Its last rank stands for all
@@ -376,7 +378,7 @@ def fold_runs(p: int, radix: int = 2) -> list[range]:
     Examples
     --------
     >>> fold_runs(6)
-    [range(0, 2), range(2, 4), range(4, 5), range(5, 6)]
+    (range(0, 2), range(2, 4), range(4, 5), range(5, 6))
     >>> [len(run) for run in fold_runs(7, radix=3)], [len(run) for run in fold_runs(8, radix=3)]
     ([3, 3, 1], [3, 3, 2])
     """
@@ -385,7 +387,7 @@ def fold_runs(p: int, radix: int = 2) -> list[range]:
     lengths = [radix] * whole + [rest + 1] * (rest > 0)
     lengths += [1] * (runs - len(lengths))
     ends = list(accumulate(lengths))
-    return [range(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+    return tuple(range(end - length, end) for end, length in zip(ends, lengths, strict=True))
 
 
 def largest_power(radix: int, p: int) -> int:

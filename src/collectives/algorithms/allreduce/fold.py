@@ -20,7 +20,7 @@ def cost(p: int, n: int, radix: int = 2) -> Cost:
     return Cost(2 * surplus, 2 * surplus * n, 2 * hops, betas=2 * hops * n, gammas=hops * n)
 
 
-def fold_in(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op, radix: int = 2) -> Subgroup | None:
+def fold_in(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op, radix: int = 2) -> Comm | None:
     """Combine the vectors of every run of `fold_runs` on its last rank.
 
     Returns the group of these last ranks, whose operands now lie in `recvbuf`; None on the others.
@@ -32,6 +32,8 @@ def fold_in(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op, radix: int = 2) 
         return None
     if sendbuf is not recvbuf:
         np.copyto(recvbuf, sendbuf)
+    if len(runs) == comm.size:
+        return comm
     incoming = np.empty_like(recvbuf, shape=recvbuf.size if len(run) > 1 else 0)
     for source in reversed(run[:-1]):
         # Invariant: recvbuf combines ranks source + 1 .. run[-1], in this order.

@@ -75,11 +75,10 @@ def reduce_rabenseifner(
     p, partial = comm.size, np.empty_like(sendbuf)
     # A fold hands on the vectors of ranks at the start of the group: the root is put at its end.
     ring = Subgroup(comm, [(root + i) % p for i in range(1, p + 1)])
-    survivors = fold_in(ring, sendbuf, partial, op)
-    if survivors is None:
+    if fold_in(ring, sendbuf, partial, op) is None:
         return
     # Invariant: the vectors of all ranks are in those of a power of two of them, root the first.
-    group = Subgroup(ring, survivors.ranks[::-1])
+    group = Subgroup(ring, [run[-1] for run in reversed(fold_runs(p))])
     counts = even(partial.size, group.size)
     own = split(partial, counts)[group.rank]
     reduce_scatter_recursive_halving(group, partial, own, op, counts=counts)
