@@ -15,3 +15,10 @@ def ranks(request):
     from collectives.oracle.cases import RANKS
 
     return (1, 3, 4, 5) if request.config.getoption("--quick") else RANKS
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--quick"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow, and this is a --quick run"))
