@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from collectives.sim.network import Network
 
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "MV2_COMM_WORLD_SIZE")
-_RANKS = (
-    "PMI_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PALS_RANKID",
-    "MV2_COMM_WORLD_RANK",
-)
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PALS_RANKID", "MV2_COMM_WORLD_RANK")
 
 
 def under_mpi() -> bool:
