@@ -89,7 +89,7 @@ def show(
     if entry.kind == "step by step":
         print(f"{text.bold(f'{ranks} ranks, step by step')} (simulated; * = changed)\n")
         run = simulate(lambda comm: watch(entry, comm), ranks)
-        for line in contribution_table(run.results):
+        for line in contribution_table(run.results, by_time=True):
             print(line)
 
 

@@ -63,6 +63,15 @@ def test_list_says_who_ships_what():
     assert any(line.startswith("swing  ") and "published: D. De Sensi" in line for line in lines)
 
 
+def test_steps_are_those_of_all_ranks_together():
+    """A rank that stays out of the middle of an algorithm gets its result when it is ready."""
+    output = run("show", "allreduce", "rabenseifner", "-p", 6).stdout
+    last = output[output.index("AR 2") :].splitlines()
+    assert last[0].split()[:3] == ["AR", "2", "r0"]
+    assert last[0].count("012345*") == 6
+    assert "AR 3" not in output
+
+
 @pytest.mark.parametrize("entry", list(algorithms()), ids=str)
 def test_shipped_by_known_libraries(entry):
     assert len(entry.ships) <= 90

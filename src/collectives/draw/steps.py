@@ -81,8 +81,12 @@ def _read_terms(by_rank: bool, payload: Array) -> Labels:
     return [(t.ranks()[0] if by_rank else t.element, Counter(t.ranks())) for t in terms]
 
 
-def contribution_table(watched: Sequence[Watched]) -> Iterator[str]:
-    """Yield the lines of the table, from what all ranks watched; at most `TABLE_RANKS` fit."""
+def contribution_table(watched: Sequence[Watched], *, by_time: bool = False) -> Iterator[str]:
+    """Yield the lines of the table, from what all ranks watched; at most `TABLE_RANKS` fit.
+
+    A step is each rank's next call, which fits algorithms where all ranks call in step. With
+    `by_time` it is what ends at the same time, in a run simulated with an alpha of 1.
+    """
     p = len(watched)
     held: list[list[Counter[int]]] = [[Counter() for _ in range(p)] for _ in range(p)]
     for rank, part in enumerate(watched):
@@ -91,7 +95,7 @@ def contribution_table(watched: Sequence[Watched]) -> Iterator[str]:
     word = "block " if p <= 8 else "c"
     yield " " * 10 + "".join(f"{f'{word}{c}':{_cell(p)}}" for c in range(p)) + "sends"
     yield from _rows("start", held, [set() for _ in range(p)], [""] * p)
-    for title, now in _steps(Trace.merge(part.trace for part in watched)):
+    for title, now in _steps(Trace.merge(part.trace for part in watched), by_time):
         changed: list[set[int]] = [set() for _ in range(p)]
         sends: list[list[str]] = [[] for _ in range(p)]
         for event in now:
@@ -118,11 +122,11 @@ def _runs(blocks: list[int]) -> str:
     return ",".join(f"c{r[0]}" if len(r) == 1 else f"c{r[0]}-{r[-1]}" for r in runs) or "?"
 
 
-def _steps(trace: Trace) -> Iterator[tuple[str, list[Event]]]:
+def _steps(trace: Trace, by_time: bool) -> Iterator[tuple[str, list[Event]]]:
     """Yield the events of each step, with a title such as RS 1: phase, and step within it."""
-    by_step: dict[int, list[Event]] = {}
+    by_step: dict[float, list[Event]] = {}
     for event in trace.events:
-        by_step.setdefault(event.step, []).append(event)
+        by_step.setdefault(event.end if by_time else event.step, []).append(event)
     number: Counter[str] = Counter()
     for _, events in sorted(by_step.items()):
         initials = phase(events[0])
