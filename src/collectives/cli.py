@@ -272,23 +272,24 @@ def bench(
 
         comm = MPI.COMM_WORLD
         machine = timing.fit(comm)
-        rows = []
-        for size in _sizes(sizes):
-            for each in chosen:
-                row = timing.measure(comm, each, size, machine, repetitions=repetitions)
-                if row.models:
-                    rows.append(row)
-        if comm.rank == 0:
-            print(
-                json.dumps(tables.bench_json(rows, machine, comm.size), indent=2)
-                if as_json
-                else tables.bench_table(rows, machine, comm.size, name)
-            )
+        rows = [
+            timing.measure(comm, each, size, machine, repetitions=repetitions)
+            for size in _sizes(sizes)
+            for each in chosen
+        ]
+        refused = bool(name) and name not in rows[0].times
+        if comm.rank == 0 and not refused:
+            if as_json:
+                print(json.dumps(tables.bench_json(rows, machine, comm.size), indent=2))
+            else:
+                print(tables.bench_table(rows, machine, comm.size, name))
             if plot is not None:
                 from collectives.draw.plots import times
 
                 times(rows, plot, name)
         agree(0)
+    if refused:
+        _fail(f"{collective}/{name} does not run on {comm.size} ranks")
 
 
 def _sizes(text: str) -> list[int]:

@@ -177,3 +177,30 @@ def test_what_cannot_be_done_is_one_sentence(arguments, message):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_bench_prints_ratios_and_draws(tmp_path):
+    picture = tmp_path / "times.png"
+    done = run(
+        "bench", "bcast", "--algorithm", "chain", "--sizes", "8,1K", "--repetitions", 3,
+        "--plot", picture, ranks=2,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if line.startswith("bcast")]) == 2
+    assert "chain, best " in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ranks", "message"),
+    [
+        (["bcast"], 0, "bench measures real MPI"),
+        (["bcast", "--algorithm", "bine", "--sizes", "8"], 3, "bcast/bine does not run on 3 ranks"),
+        (["bcast", "--sizes", "8 or so"], 2, "wants numbers such as 8, 1K or 32M"),
+        (["neighbor_alltoall"], 2, "neighbor_alltoall is not measured"),
+    ],
+)
+def test_bench_says_what_it_cannot_do(arguments, ranks, message):
+    done = run("bench", *arguments, ranks=ranks)
+    assert done.returncode != 0
+    assert message in done.stderr

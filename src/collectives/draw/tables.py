@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def bench_table(rows: Sequence[Row], machine: Machine, p: int, name: str = "") -> str:
     """Return measured times against the built-in's: of one algorithm, or of the best per size."""
-    fitted = f"alpha {seconds(machine.alpha)}, 1/beta {nbytes(1 / (machine.beta or 1))}/s"
+    sending = f"1/beta {nbytes(1 / machine.beta)}/s" if machine.beta else "nothing sent"
+    fitted = f"alpha {seconds(machine.alpha)}, {sending}"
     lines = [
         f"{p} ranks, medians of the slowest rank; model fitted by ping-pong: {fitted}, "
         f"1/gamma {nbytes(1 / machine.gamma)}/s",
@@ -27,10 +28,11 @@ def bench_table(rows: Sequence[Row], machine: Machine, p: int, name: str = "") -
     ]
     for row in rows:
         shown = name or row.best
+        best = f", best {row.best} {seconds(row.times[row.best])}" if name else ""
         lines.append(
             f"{row.collective:16}{nbytes(row.nbytes):>9}{seconds(row.times['builtin']):>10}"
             f"{seconds(row.times[shown]):>14}{row.ratio(shown):>7.2f}"
-            f"{seconds(row.models[shown]):>9}  {shown}"
+            f"{seconds(row.models[shown]):>9}  {shown}{best}"
         )
     for what, chosen in (
         ("below 8 kB", [row for row in rows if row.nbytes < 8192]),
