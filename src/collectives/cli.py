@@ -11,7 +11,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +21,13 @@ from collectives.draw import tables, text
 from collectives.dtypes import number_type
 from collectives.launch import World, abort_on_error, agree, everywhere, launch_rank, under_mpi
 from collectives.op import PREDEFINED
-from collectives.registry import COLLECTIVES, algorithms, find, known_collective
+from collectives.registry import (
+    COLLECTIVES,
+    UnsupportedError,
+    algorithms,
+    find,
+    known_collective,
+)
 
 app = typer.Typer(
     help=__doc__, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
@@ -128,18 +134,24 @@ def run(
     def check(comm: Any, target: _Target) -> list[Any] | str:
         case = Case(target.collective, comm.size, elements, PREDEFINED[op], root, None, in_place)
         builtin = find(target.collective, "builtin") if hasattr(comm, "Allreduce") else None
+        if case.rooted and not 0 <= root < comm.size:
+            return f"root is {root}, wants 0..{comm.size - 1}"
         try:
             return list(crosscheck(target.function, builtin, comm, case, numbers))
-        except ValueError as error:
-            if not target.is_ours:  # it may have failed on this rank alone
-                raise
-            return str(error)  # our argument checks say the same on all ranks
+        except UnsupportedError as error:  # on all ranks alike, before any message
+            return str(error)
+        except Exception as error:
+            if under_mpi():  # this rank may be the only one to fail, and cannot ask the others
+                error.add_note(_explanation(target, comm.size))
+            raise
 
     with abort_on_error():
         try:
             world = everywhere(lambda comm: [check(comm, t) for t in targets], ranks=ranks or 8)
         except SimulationError as error:
             print(f"{collective}/{name}  p={ranks or 8}, simulated: FAIL\n{error}")
+            if len(targets) == 1:
+                print(_explanation(targets[0], ranks or 8))
             sys.exit(1)
         code = 0
         if world.results:
@@ -156,7 +168,17 @@ class _Target:
     collective: str
     name: str
     function: Callable[..., None]
-    is_ours: bool = True
+
+
+def _explanation(target: _Target, p: int) -> str:
+    """Return what simulated ranks with blocks of one element find wrong where a call broke off."""
+    from collectives.oracle.cases import Case
+    from collectives.oracle.properties import every_rank_counted_once
+
+    case = Case(target.collective, p)
+    case = replace(case, n=1 if case.by_blocks else p)
+    found = every_rank_counted_once(target.function, case)
+    return f"in simulation: {found or 'all is well with p equal blocks'}"
 
 
 def _targets(collective: str, name: str) -> list[_Target]:
@@ -182,7 +204,7 @@ def _targets(collective: str, name: str) -> list[_Target]:
     found = getattr(module, function, None)
     if not callable(found):
         raise ValueError(f"{place} has no function {function!r}")
-    return [_Target(collective, name, found, is_ours=False)]
+    return [_Target(collective, name, found)]
 
 
 def _outcome(target: _Target, found: list[Any]) -> dict[str, Any]:

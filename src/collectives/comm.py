@@ -7,7 +7,7 @@ communicator (which satisfies the protocol as it stands), the simulator's, or on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, Self, TypeAlias, final
+from typing import Any, Final, Protocol, TypeAlias, final
 
 import numpy as np
 
@@ -66,9 +66,6 @@ class Comm(Protocol):
 
     def Irecv(self, buf: Any, source: int, tag: int = ...) -> Request:
         """Start to receive; `buf` must not be used until ``Wait``."""
-
-    def Split(self, color: int = 0, key: int = 0) -> Self:
-        """Return the communicator of the ranks with the same `color`, ordered by `key`."""
 
 
 class GraphComm(Comm, Protocol):
@@ -205,10 +202,6 @@ class AsBytes:
     def Irecv(self, buf: Any, source: int, *tag: int) -> Request:
         return self.comm.Irecv(buf.view(np.uint8), source, *tag)  # type: ignore[no-any-return]
 
-    def Split(self, color: int = 0, key: int = 0) -> Any:
-        part = self.comm.Split(color, key)
-        return AsBytes(part, self.dtype) if part else part
-
 
 # ------------------------------------------------------------------ some of the ranks
 
@@ -216,7 +209,7 @@ class AsBytes:
 class Subgroup:
     """Some ranks of a communicator, renumbered 0, 1, ...: an algorithm runs among them.
 
-    Unlike `Comm.Split` this is no collective call and sends nothing: every rank works out its
+    Unlike MPI's ``Split`` this is no collective call and sends nothing: every rank works out its
     group by arithmetic. Messages travel on the communicator underneath, where those between two
     ranks cannot overtake each other.
 
@@ -262,6 +255,3 @@ class Subgroup:
 
     def Irecv(self, buf: Any, source: int, *tag: int) -> Request:
         return self.comm.Irecv(buf, self.ranks[source], *tag)
-
-    def Split(self, color: int = 0, key: int = 0) -> Self:
-        raise NotImplementedError("a Subgroup is not split; make another one of some of its ranks")

@@ -1,5 +1,7 @@
 """The command line, as typed."""
 
+import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -145,6 +147,34 @@ def test_run_all_fails_if_one_does(tmp_path):
     assert {o["algorithm"] for o in document["outcomes"]} == {
         e.name for e in algorithms("allreduce")
     }
+
+
+UNEQUAL = """
+
+def mutated(comm, sendbuf, recvbuf, op=SUM):
+    from collectives.algorithms.allgather.ring import allgather_ring
+    from collectives.blocks import even
+
+    counts = even(recvbuf.size, comm.size)
+    own = split(recvbuf, counts)[comm.rank]
+    reduce_scatter_ring(comm, sendbuf, own, op, counts=counts)
+    allgather_ring(comm, own.copy(), recvbuf, counts=counts)
+"""
+
+
+@pytest.mark.parametrize("ranks", [0, 4])
+def test_run_explains_what_breaks_off(ranks, tmp_path):
+    """Of blocks of unequal length, MPI and simulation only see that a message does not fit."""
+    ring = importlib.import_module("collectives.algorithms.reduce_scatter.ring")
+    source = inspect.getsource(ring)
+    mutated = source.replace("range(1, p)", "range(2, p)")
+    assert mutated != source
+    file = tmp_path / "mine.py"
+    file.write_text(mutated + UNEQUAL)
+    where = [] if ranks else ["-p", 4]
+    done = run("run", "allreduce", f"{file}:mutated", "--elements", 7, *where, ranks=ranks)
+    assert done.returncode == 1
+    assert "rank 0 block 0 has 0+2+3, wants 0+1+2+3" in done.stdout + done.stderr
 
 
 def test_run_explains_a_deadlock(tmp_path):
