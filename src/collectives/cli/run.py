@@ -1,13 +1,9 @@
-"""The command line: list the algorithms, show one, run one and check it.
-
-Exit codes: 0 if all held, 1 if a fault was found, 2 if the request could not be carried out.
-"""
+"""``collectives run``: run algorithms and check them."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -17,86 +13,13 @@ from typing import Annotated, Any
 
 import typer
 
-from collectives.draw import tables, text
+from collectives.cli import app
+from collectives.cli.options import Ranks
+from collectives.draw import text
 from collectives.dtypes import number_type
-from collectives.launch import World, abort_on_error, agree, everywhere, launch_rank, under_mpi
+from collectives.launch import World, abort_on_error, agree, everywhere, under_mpi
 from collectives.op import PREDEFINED
-from collectives.registry import (
-    COLLECTIVES,
-    UnsupportedError,
-    algorithms,
-    find,
-    known_collective,
-)
-
-app = typer.Typer(
-    help=__doc__, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
-)
-
-CollectiveName = Annotated[str, typer.Argument(help="such as allreduce")]
-Ranks = Annotated[
-    int | None, typer.Option("-p", "--ranks", min=1, help="simulated ranks; under mpirun, its own")
-]
-
-
-def main() -> None:
-    """Run the command line; what the user got wrong is one sentence and exit code 2."""
-    if launch_rank() != 0 and sys.argv[1:2] not in (["run"], ["bench"]):
-        return  # under mpirun, say it once
-    try:
-        app()
-    except ValueError as error:
-        _fail(str(error))
-
-
-def _fail(message: str) -> None:
-    if launch_rank() == 0:
-        print(f"collectives: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
-@app.command("list")
-def list_(
-    collective: Annotated[str | None, typer.Argument(help="only this one's")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="as the README has it")] = False,
-) -> None:
-    """List the algorithms: what they need, send and keep, and which libraries ship them."""
-    entries = list(algorithms(collective))
-    if as_json:
-        print(json.dumps([tables.as_json(entry) for entry in entries], indent=2))
-    elif as_markdown:
-        print(tables.markdown(entries))
-    else:
-        for name in dict.fromkeys(entry.collective for entry in entries):
-            print(text.bold(name))
-            own = [entry for entry in entries if entry.collective == name]
-            print(f"{tables.plain(own)}\n\nShipped as:\n{tables.origins(own)}\n")
-        print(tables.EXPLANATION)
-
-
-@app.command()
-def show(
-    collective: CollectiveName,
-    name: Annotated[str, typer.Argument(help="such as ring")],
-    ranks: Annotated[int, typer.Option("-p", "--ranks", min=1, help="in the step table")] = 4,
-) -> None:
-    """Show an algorithm: its documentation, its code, and a run step by step (simulated)."""
-    from collectives.draw.steps import TABLE_RANKS, contribution_table, watch
-    from collectives.sim import simulate
-
-    entry = find(collective, name)
-    body = inspect.unwrap(entry.function)
-    print(text.bold(f"{entry.function.__name__}{inspect.signature(body)}\n"))
-    print(inspect.getdoc(entry.function))
-    print(f"\n{text.bold(str(inspect.getsourcefile(body)))}\n\n{_without_docstring(body)}")
-    if ranks > TABLE_RANKS:
-        raise ValueError(f"-p is {ranks}, the step table holds up to {TABLE_RANKS}")
-    if entry.kind == "step by step":
-        print(f"{text.bold(f'{ranks} ranks, step by step')} (simulated; * = changed)\n")
-        run = simulate(lambda comm: watch(entry, comm), ranks)
-        for line in contribution_table(run.results, by_time=True):
-            print(line)
+from collectives.registry import UnsupportedError, algorithms, find, known_collective
 
 
 @app.command()
@@ -260,88 +183,3 @@ def _lines(outcome: dict[str, Any], *, whole: bool) -> Iterator[str]:
     for check in checks:
         word = text.bold("PASS" if check["passed"] else "FAIL")
         yield f"  {check['check']:10}{word}  {check['detail']}"
-
-
-@app.command()
-def bench(
-    collective: Annotated[str | None, typer.Argument(help="only this one; else all")] = None,
-    name: Annotated[str, typer.Option("--algorithm", help="compare this one; else the best")] = "",
-    sizes: Annotated[
-        str,
-        typer.Option(help="of the whole vector, in bytes: a list, gaps filled by doubling twice"),
-    ] = "8,1K,...,4M",
-    repetitions: Annotated[int, typer.Option(min=1, help="of every call, in turns")] = 20,
-    plot: Annotated[Path | None, typer.Option(help="also draw it: a .png or .svg file")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
-) -> None:
-    """Time step-by-step algorithms against the MPI library's, on real MPI."""
-    if not under_mpi():
-        raise ValueError("bench measures real MPI: mpirun -n 8 collectives bench ...")
-    measured = [each for each in COLLECTIVES if not each.startswith("neighbor_")]
-    chosen = [known_collective(collective)] if collective else measured
-    if collective not in (None, *measured):
-        raise ValueError(
-            f"{collective} is not measured: it needs a grid, which takes longer to make"
-        )
-    if name and collective is None:
-        raise ValueError("--algorithm needs a collective")
-    if name:
-        find(chosen[0], name)
-    with abort_on_error():
-        from mpi4py import MPI
-
-        from collectives import bench as timing
-
-        comm = MPI.COMM_WORLD
-        machine = timing.fit(comm)
-        rows = [
-            timing.measure(comm, each, size, machine, repetitions=repetitions)
-            for size in _sizes(sizes)
-            for each in chosen
-        ]
-        refused = bool(name) and name not in rows[0].times
-        if comm.rank == 0 and not refused:
-            if as_json:
-                print(json.dumps(tables.bench_json(rows, machine, comm.size), indent=2))
-            else:
-                print(tables.bench_table(rows, machine, comm.size, name))
-            if plot is not None:
-                from collectives.draw.plots import times
-
-                times(rows, plot, name)
-        agree(0)
-    if refused:
-        _fail(f"{collective}/{name} does not run on {comm.size} ranks")
-
-
-def _sizes(text: str) -> list[int]:
-    """Return sizes in bytes; ``...`` between two stands for steps by a factor of four.
-
-    Examples
-    --------
-    >>> _sizes("8,1K,...,64K,1M")
-    [8, 1024, 4096, 16384, 65536, 1048576]
-    """
-    units = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    sizes: list[int] = []
-    between = False
-    for part in text.split(","):
-        if part == "..." and sizes:
-            between = True
-            continue
-        digits, unit = part.rstrip("BKMGkmg"), part.lstrip("0123456789").rstrip("B").upper()
-        if not digits.isdigit() or unit not in units:
-            raise ValueError(f"sizes is {text!r}, wants numbers such as 8, 1K or 32M, and ...")
-        size = int(digits) * units[unit]
-        while between and sizes[-1] * 4 < size:
-            sizes.append(sizes[-1] * 4)
-        sizes.append(size)
-        between = False
-    return sizes
-
-
-def _without_docstring(function: Callable[..., None]) -> str:
-    """Return the source of a function, without its documentation."""
-    source = inspect.getsource(function)
-    before, quotes, rest = source.partition('"""')
-    return before.rstrip() + rest.partition('"""')[2] if quotes else source

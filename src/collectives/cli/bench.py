@@ -1,0 +1,92 @@
+"""``collectives bench``: time algorithms on real MPI."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from collectives.cli import app, fail
+from collectives.draw import tables
+from collectives.launch import abort_on_error, agree, under_mpi
+from collectives.registry import COLLECTIVES, find, known_collective
+
+
+@app.command()
+def bench(
+    collective: Annotated[str | None, typer.Argument(help="only this one; else all")] = None,
+    name: Annotated[str, typer.Option("--algorithm", help="compare this one; else the best")] = "",
+    sizes: Annotated[
+        str,
+        typer.Option(help="of the whole vector, in bytes: a list, gaps filled by doubling twice"),
+    ] = "8,1K,...,4M",
+    repetitions: Annotated[int, typer.Option(min=1, help="of every call, in turns")] = 20,
+    plot: Annotated[Path | None, typer.Option(help="also draw it: a .png or .svg file")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """Time step-by-step algorithms against the MPI library's, on real MPI."""
+    if not under_mpi():
+        raise ValueError("bench measures real MPI: mpirun -n 8 collectives bench ...")
+    measured = [each for each in COLLECTIVES if not each.startswith("neighbor_")]
+    chosen = [known_collective(collective)] if collective else measured
+    if collective not in (None, *measured):
+        raise ValueError(
+            f"{collective} is not measured: it needs a grid, which takes longer to make"
+        )
+    if name and collective is None:
+        raise ValueError("--algorithm needs a collective")
+    if name:
+        find(chosen[0], name)
+    with abort_on_error():
+        from mpi4py import MPI
+
+        from collectives import bench as timing
+
+        comm = MPI.COMM_WORLD
+        machine = timing.fit(comm)
+        rows = [
+            timing.measure(comm, each, size, machine, repetitions=repetitions)
+            for size in _sizes(sizes)
+            for each in chosen
+        ]
+        refused = bool(name) and name not in rows[0].times
+        if comm.rank == 0 and not refused:
+            if as_json:
+                print(json.dumps(tables.bench_json(rows, machine, comm.size), indent=2))
+            else:
+                print(tables.bench_table(rows, machine, comm.size, name))
+            if plot is not None:
+                from collectives.draw.plots import times
+
+                times(rows, plot, name)
+        agree(0)
+    if refused:
+        fail(f"{collective}/{name} does not run on {comm.size} ranks")
+
+
+def _sizes(text: str) -> list[int]:
+    """Return sizes in bytes; ``...`` between two stands for steps by a factor of four.
+
+    Examples
+    --------
+    >>> _sizes("8,1K,...,64K,1M")
+    [8, 1024, 4096, 16384, 65536, 1048576]
+    """
+    units = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    sizes: list[int] = []
+    between = False
+    for part in text.split(","):
+        if part == "..." and sizes:
+            between = True
+            continue
+        digits, unit = part.rstrip("BKMGkmg"), part.lstrip("0123456789").rstrip("B").upper()
+        if not digits.isdigit() or unit not in units:
+            raise ValueError(f"sizes is {text!r}, wants numbers such as 8, 1K or 32M, and ...")
+        size = int(digits) * units[unit]
+        while between and sizes[-1] * 4 < size:
+            sizes.append(sizes[-1] * 4)
+        sizes.append(size)
+        between = False
+    return sizes
