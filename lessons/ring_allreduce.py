@@ -14,8 +14,9 @@ from collectives import allreduce_ring, find, provenance
 from collectives.blocks import even
 from collectives.comm import in_mpi
 from collectives.draw import text
-from collectives.draw.steps import TABLE_RANKS, contribution_table, watch
+from collectives.draw.steps import TABLE_RANKS, contribution_table
 from collectives.dtypes import finfo
+from collectives.recorder import assemble, record_rank, subject
 from collectives.reference import fold
 from collectives.teach.lesson import Check, main
 from collectives.tracing import Trace
@@ -46,7 +47,7 @@ def measure(comm, options):
     """Run the same function three times: to see who is in which block, to count, to time."""
     rank = comm.rank
 
-    watched = watch(RING, comm)
+    part = record_rank(subject(RING, comm.size), comm)
 
     mine, total = vector(rank, options), np.empty(options.elements, options.dtype)
     counted = Trace()
@@ -66,7 +67,7 @@ def measure(comm, options):
         }
         times = interleaved(comm, calls, repetitions=REPETITIONS)
     return {
-        "watched": watched,
+        "part": part,
         "messages": counted.messages(rank),
         "sent": counted.sent(rank),
         "steps": counted.steps,
@@ -110,16 +111,17 @@ idea   reduce-scatter ({p - 1} steps), then allgather ({p - 1} steps): in every 
 
 def pictures(world, options):
     """Yield the table of contributions and the list of messages, as far as they are wanted."""
-    watched = [result["watched"] for result in world.results]
+    parts = [result["part"] for result in world.results]
+    recording = assemble(subject(RING, world.size), parts, world.library)
     if options.trace != "none" and world.size <= TABLE_RANKS:
         yield "who has contributed to each block (* = changed in this step)\n"
-        yield from contribution_table(watched)
+        yield from contribution_table(recording)
         yield ""
     elif options.trace != "none":
         yield f"(the table of contributions is left out: it fits up to {TABLE_RANKS} ranks)\n"
     if options.trace == "full":
-        yield "every message (of this run, whose blocks hold labels instead of numbers)\n"
-        yield from text.message_list(Trace.merge(part.trace for part in watched))
+        yield "every message (of a run on blocks of 12 elements)\n"
+        yield from text.message_list(recording)
         yield ""
 
 
@@ -156,7 +158,7 @@ def contributions(world):
     """Check that every block of the result holds every rank exactly once."""
     once = Counter(range(world.size))
     for rank, result in enumerate(world.results):
-        held = dict(result["watched"].end)
+        held = {hold.column: Counter(hold.pips) for hold in result["part"].end}
         for block in range(world.size):
             ranks = held.get(block, Counter())
             if ranks != once:

@@ -8,10 +8,8 @@ from collectives.provenance import (
     Term,
     contributions,
     counters,
-    labelled,
     named,
     passes,
-    read_labels,
     terms,
 )
 
@@ -102,33 +100,3 @@ def test_elements_are_counted_apart():
 def test_names_are_in_order_and_repeated():
     assert named([10, 2, 2, 0]) == "0+2+2+10"
     assert named(Counter({3: 1, 1: 2}).elements()) == "1+1+3"
-
-
-# -------------------------------------------------------------------------------- labels
-
-
-@SIZES
-def test_labels_say_which_block_and_who(p):
-    width = labelled(0, p).size // p
-    total = sum((labelled(rank, p) for rank in range(p)), start=np.zeros(p * width, np.uint64))
-    everyone = Counter(range(p))
-    assert list(read_labels(total, p)) == [(block, everyone) for block in range(p)]
-    last = labelled(p - 1, p)
-    assert list(read_labels(last, p)) == [(block, {p - 1: 1}) for block in range(p)]
-    twice = (total + last)[-width:]  # wherever a block lies
-    assert list(read_labels(twice, p)) == [(p - 1, everyone + Counter([p - 1]))]
-
-
-@pytest.mark.parametrize("p", [2, 3, 5, 17, 40])
-def test_different_blocks_added_have_no_number(p):
-    rows = labelled(0, p).reshape(p, -1), labelled(1, p).reshape(p, -1)
-    for first in range(p):
-        for second in range(p):
-            ((number, ranks),) = read_labels(rows[0][first] + rows[1][second], p)
-            assert number == (first if first == second else None)
-            assert ranks == {0: 1, 1: 1}
-
-
-def test_what_never_was_a_block_has_no_number():
-    assert list(read_labels(np.zeros(3, np.uint64), 2)) == [(None, {})]
-    assert list(read_labels(labelled(0, 2)[:0], 2)) == []

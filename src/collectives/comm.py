@@ -32,6 +32,30 @@ def is_in_place(buffer: object) -> bool:
     return buffer is IN_PLACE or type(buffer).__name__ == "InPlaceType"
 
 
+def flat(buffer: Any) -> Any:
+    """Return the flat view of a buffer: an array, or mpi4py's ``[array, count, start, type]``.
+
+    Examples
+    --------
+    >>> flat([np.arange(6), 2, 3])
+    array([3, 4])
+    """
+    if isinstance(buffer, list | tuple):
+        array, parts = flat(buffer[0]), buffer[1:]
+        if parts and isinstance(parts[0], tuple):  # (count, start)
+            parts = parts[0]
+        numbers = [part for part in parts if isinstance(part, int | np.integer)]
+        count, start = (*numbers, 0)[:2] if numbers else (array.size, 0)
+        if min(count, start) < 0 or start + count > array.size:
+            raise ValueError(f"{count} elements from {start} on, of a buffer of {array.size}")
+        return array[start : start + count]
+    if not hasattr(buffer, "flags"):  # neither NumPy's nor an array that acts like NumPy's
+        buffer = np.frombuffer(buffer, np.uint8)
+    if not buffer.flags.c_contiguous:
+        raise BufferError(f"buffer {buffer.dtype}{buffer.shape} is not contiguous")
+    return buffer if buffer.ndim == 1 else buffer.reshape(-1)
+
+
 class Request(Protocol):
     """A send or receive that may still be under way."""
 

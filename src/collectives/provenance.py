@@ -11,7 +11,7 @@ room for `LANES` ranks; with more ranks the run is repeated, once per set of ran
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -119,35 +119,3 @@ def named(ranks: Iterable[int]) -> str:
     'nobody'
     """
     return "+".join(map(str, sorted(ranks))) or "nobody"
-
-
-# ---------------------------------------------------------------------- labelled blocks
-
-
-def labelled(rank: int, p: int) -> Array:
-    """Return a vector of p equal blocks, each of which says which block it is and who is in it.
-
-    A block is a row: its number plus one, the square of that, then the counters of all runs. Sums
-    of the same block of k ranks hold k times the number, so that block and contributors can be
-    read off any buffer that it ever lies in. The squares tell blocks 0 + 2 from block 1 twice.
-    """
-    rows = np.zeros((p, 2 + len(passes(p))), np.uint64)
-    rows[:, 0] = np.arange(1, p + 1)
-    rows[:, 1] = rows[:, 0] ** 2
-    for part in passes(p):
-        rows[:, 2 + part] = counters(rank, 1, part)
-    return rows.reshape(-1)
-
-
-def read_labels(payload: Array, p: int) -> Iterator[tuple[int | None, Counter[int]]]:
-    """Yield the number and the contributors of each labelled block in `payload`.
-
-    The number is None where different blocks were added to each other.
-    """
-    width = 2 + len(passes(p))
-    for row in payload.reshape(-1, width):
-        (counted,) = contributions(*(row[2 + part : 3 + part] for part in passes(p)))
-        total, squares, k = int(row[0]), int(row[1]), counted.total() or 1
-        number = total // k
-        same = number * total == squares  # the mean of squares is greater where numbers differ
-        yield (number - 1 if same and 0 < number <= p else None), counted

@@ -6,19 +6,43 @@ tables and pictures; nobody writes schedules by hand.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from collectives.comm import Array, Subgroup, is_private, private
+from collectives.comm import Array, Subgroup, flat, is_private, private
 from collectives.op import SUM, Op
 
 _GROUPS = Subgroup.Send.__code__.co_filename
+
+
+class Hold(NamedTuple):
+    """A part of a block: what a message carries, or a rank holds.
+
+    Attributes
+    ----------
+    column : int
+        Which block.
+    pips : tuple of int
+        The ranks that are in it, one that was counted twice twice. For alltoall ``column`` is the
+        rank that a block is from, and the only pip the rank that it is for. -1: numbers that do
+        not belong into this block.
+    at, share : float
+        Where in the block the part starts, and how much of it it is: 0 and 1 for the whole.
+    """
+
+    column: int
+    pips: tuple[int, ...]
+    at: float = 0.0
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +60,24 @@ class Event:
     call : str
         What was called, such as ``Sendrecv`` or ``SUM``.
     peer : int
-        The rank at the other end; the rank itself for ``combine``; -1 for a receive from any rank.
+        The rank at the other end; the rank itself for ``combine``; -1 where a message from any
+        rank never came.
     nbytes : int
-        Bytes sent, room to receive, or bytes combined.
+        Bytes sent, received or combined; the room for a message that never came.
     start, end : float
         Seconds, in virtual time where the run was simulated. A nonblocking call starts when it
-        is made and ends with its Wait.
+        is made and ends with its Wait. What never ended has an infinite ``end``.
     file, line : str, int
         The source line of the call, for a nonblocking one that of its Wait.
+    tag : int
+        The tag of the message; -1 where there is none.
+    number : int
+        How many messages with this tag this rank had posted before to, or from, this peer: the
+        k-th send meets the k-th receive. -1 for receives that would have taken others too.
     payload : array or None
         A copy of what was sent, received or combined, where the trace keeps it.
+    holds : tuple of Hold
+        What that is, where a recording has worked it out.
     """
 
     rank: int
@@ -58,7 +90,10 @@ class Event:
     end: float
     file: str
     line: int
+    tag: int = -1
+    number: int = -1
     payload: Array | None = None
+    holds: tuple[Hold, ...] = ()
 
 
 @dataclass
@@ -74,6 +109,7 @@ class Trace:
     keep: bool = False
     events: list[Event] = field(default_factory=list)
     steps: int = 0
+    posted: Counter[tuple[str, int, int]] = field(default_factory=Counter)
 
     def comm(self, comm: Any) -> TraceComm:
         """Return `comm` wrapped so that its calls are recorded here. One trace per rank."""
@@ -85,23 +121,28 @@ class Trace:
         def combine(lower: Array, higher: Array, out: Array) -> Array:
             start = _now(comm)
             op(lower, higher, out=out)
-            self.note(comm, comm.rank, "combine", op.name, comm.rank, out, start, depth=3)
+            end = _End("combine", out, comm.rank, comm.rank)
+            self.note(comm, end, op.name, start, depth=3)
             return out
 
         return _TracedOp(op.name, combine, op.commutative, op.identity, op)
 
     def note(
-        self, comm: Any, rank: int, kind: str, call: str, peer: int, buffer: Any, start: float,
-        depth: int,
-    ) -> None:  # fmt: skip
-        """Record an event that began at `start` and ends now, called `depth` frames further up."""
+        self, comm: Any, end: _End, call: str, start: float, depth: int, *, ended: bool = True
+    ) -> None:
+        """Record what began at `start` and ends now, called `depth` frames further up."""
         frame = sys._getframe(depth)
         while frame.f_code.co_filename == _GROUPS and frame.f_back is not None:
             frame = frame.f_back  # a Subgroup only passes the call on
-        payload = buffer.copy() if self.keep else None
+        buffer = flat(end.buffer)
+        nbytes = buffer.nbytes if end.nbytes is None else end.nbytes
+        kept = buffer[: nbytes // buffer.dtype.itemsize].copy() if self.keep and ended else None
         self.events.append(
-            Event(rank, self.steps, kind, call, peer, buffer.nbytes, start, _now(comm),
-                  frame.f_code.co_filename, frame.f_lineno, payload)
+            Event(
+                end.rank, self.steps, end.kind, call, end.peer, nbytes,
+                start, _now(comm) if ended else math.inf,
+                frame.f_code.co_filename, frame.f_lineno, end.tag, end.number, kept,
+            )
         )  # fmt: skip
 
     @classmethod
@@ -163,41 +204,59 @@ class TraceComm:
         return TraceComm(private(self.inner), self.trace, self.members, self.world_rank)
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
-        self._call("Send", lambda: self.inner.Send(buf, dest, tag), send=(buf, dest))
+        self._call("Send", lambda: self.inner.Send(buf, dest, tag), self._sent(buf, dest, tag))
 
-    def Recv(self, buf: Any, source: int, *tag: int, **options: Any) -> None:
-        self._call(
-            "Recv",
-            lambda: self.inner.Recv(buf, source, *tag, **options),
-            receive=(buf, source),
-        )
+    def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        self._call("Ssend", lambda: self.inner.Ssend(buf, dest, tag), self._sent(buf, dest, tag))
+
+    def Recv(
+        self, buf: Any, source: int | None = None, tag: int | None = None, status: Any = None
+    ) -> None:
+        status = self._status(status)
+        options = _given(source=source, tag=tag, status=status)
+        end = self._received(buf, source, tag)
+        self._call("Recv", lambda: self.inner.Recv(buf, **options), end, status=status)
 
     def Sendrecv(
-        self,
-        sendbuf: Any,
-        dest: int,
-        sendtag: int = 0,
-        *,
-        recvbuf: Any,
-        source: int,
-        **options: Any,
-    ) -> None:
+        self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None,
+        source: int | None = None, recvtag: int | None = None, status: Any = None,
+    ) -> None:  # fmt: skip
+        status = self._status(status)
+        options = _given(recvbuf=recvbuf, source=source, recvtag=recvtag, status=status)
         self._call(
             "Sendrecv",
-            lambda: self.inner.Sendrecv(
-                sendbuf, dest, sendtag, recvbuf=recvbuf, source=source, **options
-            ),
-            send=(sendbuf, dest),
-            receive=(recvbuf, source),
+            lambda: self.inner.Sendrecv(sendbuf, dest, sendtag, **options),
+            self._sent(sendbuf, dest, sendtag),
+            self._received(recvbuf, source, recvtag),
+            status=status,
+        )
+
+    def Sendrecv_replace(
+        self, buf: Any, dest: int, sendtag: int = 0, source: int | None = None,
+        recvtag: int | None = None, status: Any = None,
+    ) -> None:  # fmt: skip
+        status = self._status(status)
+        options = _given(source=source, recvtag=recvtag, status=status)
+        outgoing = flat(buf).copy() if self.trace.keep else buf
+        self._call(
+            "Sendrecv_replace",
+            lambda: self.inner.Sendrecv_replace(buf, dest, sendtag, **options),
+            self._sent(outgoing, dest, sendtag),
+            self._received(buf, source, recvtag),
+            status=status,
         )
 
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> TraceRequest:
         request = self.inner.Isend(buf, dest, tag)
-        return TraceRequest(self, request, "Isend", send=(buf, dest))
+        return TraceRequest(self, request, "Isend", self._sent(buf, dest, tag))
 
-    def Irecv(self, buf: Any, source: int, *tag: int, **options: Any) -> TraceRequest:
-        request = self.inner.Irecv(buf, source, *tag, **options)
-        return TraceRequest(self, request, "Irecv", receive=(buf, source))
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> TraceRequest:
+        request = self.inner.Issend(buf, dest, tag)
+        return TraceRequest(self, request, "Issend", self._sent(buf, dest, tag))
+
+    def Irecv(self, buf: Any, source: int | None = None, tag: int | None = None) -> TraceRequest:
+        request = self.inner.Irecv(buf, **_given(source=source, tag=tag))
+        return TraceRequest(self, request, "Irecv", self._received(buf, source, tag))
 
     def Dup(self) -> TraceComm:
         return TraceComm(self.inner.Dup(), self.trace, self.members, self.world_rank)
@@ -213,36 +272,106 @@ class TraceComm:
         members = [self.members[rank] for rank in _ranks_of(inner, self.inner)]
         return TraceComm(inner, self.trace, members, self.world_rank)
 
+    def _sent(self, buffer: Any, dest: int, tag: int) -> _End | None:
+        return self._post("send", buffer, dest, tag)
+
+    def _received(self, buffer: Any, source: int | None, tag: int | None) -> _End | None:
+        return self._post("receive", buffer, source, -1 if tag is None else tag)
+
+    def _post(self, kind: str, buffer: Any, peer: int | None, tag: int) -> _End | None:
+        """Return what is known of a message when it is posted; None where it is to nobody."""
+        if _is_nobody(peer):
+            return None
+        if peer is None or not 0 <= peer < len(self.members) or tag < 0:
+            return _End(kind, buffer, self.world_rank, -1, -1, -1)
+        peer = self.members[peer]
+        number = self.trace.posted[kind, peer, tag]
+        self.trace.posted[kind, peer, tag] += 1
+        return _End(kind, buffer, self.world_rank, peer, tag, number)
+
+    def _status(self, given: Any) -> Any:
+        """Return where the communicator underneath may say what was received."""
+        if given is not None:
+            return given
+        if hasattr(self.inner, "kernel"):
+            return SimpleNamespace()
+        from mpi4py import MPI
+
+        return MPI.Status()
+
     def _call(
-        self,
-        name: str,
-        act: Callable[[], Any],
+        self, name: str, act: Callable[[], Any], *ends: _End | None, status: Any = None,
         start: float | None = None,
-        **ends: tuple[Any, int | None],
-    ) -> None:
+    ) -> None:  # fmt: skip
+        """Make a blocking call and record its ends; those of a call that breaks off never end."""
         self.trace.steps += 1
         if start is None:
             start = _now(self.inner)
-        act()
-        for kind, (buffer, peer) in ends.items():
-            if _is_nobody(peer):
-                continue
-            end = -1 if peer is None or peer < 0 else self.members[peer]
-            self.trace.note(self.inner, self.world_rank, kind, name, end, buffer, start, depth=3)
+        ended = False
+        try:
+            act()
+            ended = True
+        finally:
+            for end in ends:
+                if end is not None:
+                    if end.kind == "receive" and ended:
+                        end = self._arrived(end, status)
+                    self.trace.note(self.inner, end, name, start, depth=3, ended=ended)
+
+    def _arrived(self, end: _End, status: Any) -> _End:
+        """Return a receive with what is known now: who sent how much."""
+        simulated = hasattr(status, "nbytes")
+        nbytes = status.nbytes if simulated else status.Get_count(_byte())
+        if end.number >= 0:
+            return end._replace(nbytes=nbytes)
+        return end._replace(peer=self.members[status.source], tag=status.tag, nbytes=nbytes)
 
 
 class TraceRequest:
     """A nonblocking call under way; its event is recorded when it is waited for."""
 
-    def __init__(self, comm: TraceComm, request: Any, call: str, **ends: tuple[Any, int]) -> None:
-        self.comm, self.request, self.call, self.ends = comm, request, call, ends
+    def __init__(self, comm: TraceComm, request: Any, call: str, end: _End | None) -> None:
+        self.comm, self.request, self.call, self.end = comm, request, call, end
         self.start = _now(comm.inner)
 
     def Wait(self, status: Any = None) -> bool:
-        ends, self.ends = self.ends, {}
-        if ends:  # else it was waited for before
-            self.comm._call(self.call, lambda: self.request.Wait(status), self.start, **ends)
+        end, self.end = self.end, None
+        if end is not None:  # else it was waited for before
+            status = self.comm._status(status)
+            self.comm._call(
+                self.call, lambda: self.request.Wait(status), end, status=status, start=self.start
+            )
         return True
+
+    wait = Wait
+
+    @staticmethod
+    def Waitall(requests: Iterable[TraceRequest]) -> bool:
+        """Wait for each of `requests`."""
+        return all(request.Wait() for request in list(requests))
+
+
+class _End(NamedTuple):
+    """One end of a message, or a combination, as known when it is posted."""
+
+    kind: str
+    buffer: Any
+    rank: int
+    peer: int
+    tag: int = -1
+    number: int = -1
+    nbytes: int | None = None
+
+
+def _byte() -> Any:
+    from mpi4py import MPI
+
+    return MPI.BYTE
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given: mpi4py's own defaults stand for the others."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _is_nobody(peer: int | None) -> bool:

@@ -42,8 +42,8 @@ def show(
     ranks: Annotated[int, typer.Option("-p", "--ranks", min=1, help="in the step table")] = 4,
 ) -> None:
     """Show an algorithm: its documentation, its code, and a run step by step (simulated)."""
-    from collectives.draw.steps import TABLE_RANKS, contribution_table, watch
-    from collectives.sim import simulate
+    from collectives.draw.steps import TABLE_RANKS, contribution_table
+    from collectives.recorder import record
 
     entry = find(collective, name)
     body = inspect.unwrap(entry.function)
@@ -54,8 +54,7 @@ def show(
         raise ValueError(f"-p is {ranks}, the step table holds up to {TABLE_RANKS}")
     if entry.kind == "step by step":
         print(f"{text.bold(f'{ranks} ranks, step by step')} (simulated; * = changed)\n")
-        run = simulate(lambda comm: watch(entry, comm), ranks)
-        for line in contribution_table(run.results, by_time=True):
+        for line in contribution_table(record(entry, ranks)):
             print(line)
 
 
