@@ -90,7 +90,7 @@ def _entry(function: Callable[..., None]) -> Algorithm | None:
 
 
 def record(
-    target: Algorithm | Callable[..., None],
+    target: Algorithm | Callable[..., None] | Subject,
     p: int,
     *,
     network: Network | None = None,
@@ -101,9 +101,9 @@ def record(
 
     Parameters
     ----------
-    target : Algorithm or callable
+    target : Algorithm, callable or Subject
         A registered algorithm (or its function), or any function with the signature of the
-        collective that `collective` names.
+        collective that `collective` names; or what `subject` made of it.
     p : int
         The number of ranks.
     network : Network, optional
@@ -131,7 +131,8 @@ def record(
     """
     from collectives.sim import DeadlockError, Hockney, SimulationError, simulate
 
-    what, network = subject(target, p, **call), network or Hockney()
+    what = target if isinstance(target, Subject) else subject(target, p, **call)
+    network = network or Hockney()
 
     def run(layer: int | None) -> tuple[list[Trace], list[Any], SimulationError | None]:
         traces, results = [Trace(keep=layer is not None) for _ in range(p)], [None] * p

@@ -29,7 +29,7 @@ def main() -> None:
         return  # under mpirun, say it once
     try:
         app()
-    except ValueError as error:
+    except (ValueError, OSError) as error:  # OSError: a file that cannot be read or written
         fail(str(error))
 
 
@@ -40,4 +40,4 @@ def fail(message: str) -> None:
     sys.exit(2)
 
 
-from collectives.cli import bench, catalogue, run  # noqa: E402, F401  each adds its commands to app
+from collectives.cli import bench, catalogue, run, trace  # noqa: E402, F401  each adds its commands to app
