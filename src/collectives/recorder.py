@@ -9,7 +9,7 @@ all runs, so that the n-th message of a rank holds in one what it holds in the o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +160,29 @@ def record(
         )
         for rank in range(p)
     ]  # fmt: skip
-    return _assembled(what, parts, repr(network), simulated=True, stuck=stuck, caption=caption)
+    return _assembled(what, parts, named(network), simulated=True, stuck=stuck, caption=caption)
+
+
+def named(network: Network) -> str:
+    """Return the name of a preset, or what makes another network differ from the default.
+
+    Examples
+    --------
+    >>> from collectives.sim import Hockney
+    >>> named(Hockney(alpha=5e-6, gamma=0.0))
+    'Hockney(alpha=5e-06)'
+    """
+    from collectives.sim.presets import PRESETS
+
+    for entry in PRESETS.values():
+        if entry.network == network:
+            return entry.name
+    given = [
+        f"{field.name}={getattr(network, field.name)!r}"
+        for field in fields(network)  # type: ignore[arg-type]
+        if getattr(network, field.name) != field.default
+    ]
+    return f"{type(network).__name__}({', '.join(given)})"
 
 
 # ------------------------------------------------------------------ rank by rank
