@@ -282,9 +282,11 @@ class TraceComm:
         """Return what is known of a message when it is posted; None where it is to nobody."""
         if _is_nobody(peer):
             return None
-        if peer is None or not 0 <= peer < len(self.members) or tag < 0:
+        if peer is None or not 0 <= peer < len(self.members):
             return _End(kind, buffer, self.world_rank, -1, -1, -1)
         peer = self.members[peer]
+        if tag < 0:
+            return _End(kind, buffer, self.world_rank, peer, -1, -1)
         number = self.trace.posted[kind, peer, tag]
         self.trace.posted[kind, peer, tag] += 1
         return _End(kind, buffer, self.world_rank, peer, tag, number)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from collectives.tracing import Trace
+from collectives.tracing import Event, Trace
+
+if TYPE_CHECKING:
+    from collectives.recording import Recording
 
 WIDTH = 100
 
@@ -44,12 +50,108 @@ def seconds(time: float) -> str:
     return f"{time * 1e3:.3g} ms" if time < 1 else f"{time:.3g} s"
 
 
-def message_list(trace: Trace) -> Iterator[str]:
+def many(count: int, word: str) -> str:
+    """Write a number with its word.
+
+    Examples
+    --------
+    >>> many(1, "rank"), many(2, "rank")
+    ('1 rank', '2 ranks')
+    """
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def runs(numbers: Iterable[int], names: Sequence[str]) -> str:
+    """Write which ranks or blocks, those in a row as one run, -1 as what does not belong there.
+
+    Examples
+    --------
+    >>> runs([0, 1, 2, 4], ["r0", "r1", "r2", "r3", "r4"])
+    'r0..r2, r4'
+    >>> runs([], [])
+    'nothing'
+    """
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1 and number > 0:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    parts = []
+    for run in found:
+        ends = [names[k] if 0 <= k < len(names) else "?" for k in dict.fromkeys((run[0], run[-1]))]
+        parts.append((", " if len(run) == 2 else "..").join(ends))
+    return ", ".join(parts) or "nothing"
+
+
+def source_line(event: Event) -> str:
+    """Return the last folder, the file and the line of a call."""
+    return f"{'/'.join(event.file.split(os.sep)[-2:])}:{event.line}"
+
+
+def message_list(trace: Trace | Recording) -> Iterator[str]:
     """Yield a line for every message: step, sender, receiver, bytes, source line."""
     sends = [event for event in trace.events if event.kind == "send"]
     for event in sorted(sends, key=lambda e: (e.step, e.rank)):
-        where = "/".join(event.file.split(os.sep)[-2:])
         yield (
             f"step {event.step:3}  r{event.rank} -> r{event.peer}  {event.call:9} "
-            f"{nbytes(event.nbytes):>8}  {where}:{event.line}"
+            f"{nbytes(event.nbytes):>8}  {source_line(event)}"
         )
+
+
+def bytes_per_rank(recording: Recording) -> Iterator[str]:
+    """Yield the lines of a table: messages and bytes that each rank sent and received.
+
+    Messages that nobody received count as sent, and are named below the table.
+    """
+    ranks = range(recording.ranks)
+    sent, received = [[0, 0] for _ in ranks], [[0, 0] for _ in ranks]
+    lost = 0
+    for message in recording.messages():
+        ends = [sent[message.send.rank]]
+        if math.isfinite(message.end):
+            ends.append(received[message.send.peer])
+        else:
+            lost += 1
+        for end in ends:
+            end[0] += 1
+            end[1] += message.send.nbytes
+    yield f"{'':6}{'sent':>20}{'received':>24}"
+    yield f"{'rank':6}{'messages':>8}{'bytes':>12}{'messages':>12}{'bytes':>12}"
+    for rank in ranks:
+        yield _counts(f"r{rank}", sent[rank], received[rank])
+    yield _counts("all", *([sum(column) for column in zip(*rows, strict=True)]
+                           for rows in (sent, received)))  # fmt: skip
+    if lost:
+        yield f"{lost} of the messages sent never arrived"
+
+
+def _counts(label: str, sent: list[int], received: list[int]) -> str:
+    return f"{label:6}{sent[0]:>8}{nbytes(sent[1]):>12}{received[0]:>12}{nbytes(received[1]):>12}"
+
+
+def waits_table(recording: Recording, most: int = 12) -> Iterator[str]:
+    """Yield the lines of a table: who waited for whom and how long, the longest first.
+
+    A rank waits from when it is ready for a message until the other side is. `most` lines are
+    written out; the last line has the total of all.
+    """
+    waits = [wait for wait in recording.waits() if wait[2] > 0]
+    how = "simulated" if recording.simulated else "measured"
+    if not waits:
+        yield f"nobody waited ({how})"
+        return
+    yield f"waiting, {how}, of {many(len(waits), 'pair')} of ranks"
+    for waiter, waited_for, time in waits[:most]:
+        yield f"{f'r{waiter} for r{waited_for}':16}{seconds(time):>12}"
+    if len(waits) > most:
+        rest = sum(time for *_, time in waits[most:])
+        yield f"{f'{len(waits) - most} more':16}{seconds(rest):>12}"
+    by_rank: dict[int, float] = defaultdict(float)
+    for waiter, _, time in waits:
+        by_rank[waiter] += time
+    longest = max(by_rank, key=lambda rank: by_rank[rank])
+    yield (
+        f"all ranks together {seconds(sum(by_rank.values()))}; "
+        f"longest r{longest} with {seconds(by_rank[longest])}"
+    )

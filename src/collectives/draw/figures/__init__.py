@@ -1,0 +1,40 @@
+"""Figures of runs and of models, as SVG or PNG; every function returns a `Picture`.
+
+Of one run: `contribution_grid` (who is in which block, step by step), `diary` (the way of one
+block), `spacetime` (messages over time), `waitfor` (who waits for whom at a deadlock). Of the
+structure of an algorithm: `trees`, `butterfly`, `bruck`, `transpose`, `hierarchy`. Of models:
+`alpha_beta`, `zero_bars`, `overlap`.
+"""
+
+from collectives.draw.figures.alphabeta import alpha_beta
+from collectives.draw.figures.bruck import bruck
+from collectives.draw.figures.butterfly import butterfly
+from collectives.draw.figures.diary import diary
+from collectives.draw.figures.grid import contribution_grid
+from collectives.draw.figures.hierarchy import hierarchy
+from collectives.draw.figures.overlap import overlap
+from collectives.draw.figures.spacetime import spacetime
+from collectives.draw.figures.style import DARK, LIGHT, Picture, Theme
+from collectives.draw.figures.transpose import transpose
+from collectives.draw.figures.trees import trees
+from collectives.draw.figures.waitfor import waitfor
+from collectives.draw.figures.zero import zero_bars
+
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "Picture",
+    "Theme",
+    "alpha_beta",
+    "bruck",
+    "butterfly",
+    "contribution_grid",
+    "diary",
+    "hierarchy",
+    "overlap",
+    "spacetime",
+    "transpose",
+    "trees",
+    "waitfor",
+    "zero_bars",
+]
