@@ -265,18 +265,35 @@ class Recording:
         return wanted(self.collective, self.ranks, self.root)
 
     def waits(self) -> list[tuple[int, int, float]]:
-        """Return who waited for whom, and how many seconds in all: the longest first."""
+        """Return who waited for whom, and how many seconds in all: the longest first.
+
+        A rank waits for the other end of a message to be posted, from when it had nothing else
+        left to do before it.
+        """
         waited: dict[tuple[int, int], float] = defaultdict(float)
-        for message in self.messages():
-            send, receive = message.send, message.receive
+        idle = self._idle_since()
+        for send, receive, start, _ in self.messages():
             if receive is None:
                 continue
-            if receive.start < send.start:
-                waited[receive.rank, send.rank] += send.start - receive.start
-            elif send.end > receive.start > send.start:  # it did wait
-                waited[send.rank, receive.rank] += receive.start - send.start
+            for mine, other in ((receive, send), (send, receive)):
+                if idle[id(mine)] < other.start <= start:
+                    waited[mine.rank, other.rank] += other.start - idle[id(mine)]
         rows = [(waiter, for_whom, seconds) for (waiter, for_whom), seconds in waited.items()]
         return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
+
+    def _idle_since(self) -> dict[int, float]:
+        """Return from when on the rank of each event had returned from all calls before it."""
+        since: dict[int, float] = {}
+        free: dict[int, tuple[int, float]] = {}  # by rank: its last step, and when that had begun
+        ended = [-math.inf] * self.ranks
+        for event in self.events:
+            step, before = free.get(event.rank, (0, -math.inf))
+            if event.step != step or event.kind == "combine":
+                before = ended[event.rank]
+                free[event.rank] = event.step, before
+            since[id(event)] = max(event.start, before)
+            ended[event.rank] = max(ended[event.rank], event.end)
+        return since
 
     @property
     def time(self) -> float:
