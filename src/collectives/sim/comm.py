@@ -171,17 +171,18 @@ class SimComm:
             buf = _array(buf)
             payload = buf.copy()
         nbytes = buf.nbytes
+        me.clock += kernel.overhead
         eager = nbytes < kernel.eager_limit and call not in ("Ssend", "Issend")
         send = Send(me, group.members[dest], buf, payload, tag, call, eager, next(kernel.number))
         me.messages += 1
         me.nbytes += nbytes
         if eager:
-            kernel.launch(send, send.posted)
+            kernel.departures.add(send, send.posted)
         key = self.rank * self.size + dest
         if group.wildcards:
             receive = _first(tag, (group.receives, key), (group.wildcards, dest))
         else:
-            receive = _take(tag, group.receives, key)
+            receive = _take(tag, group.receives, key) if key in group.receives else None
         if receive is not None:
             kernel.match(send, receive)
         else:
@@ -204,7 +205,7 @@ class SimComm:
         receive = Receive(self.me, sender, buf, tag, call, next(kernel.number))
         if source is not None:
             key = source * size + self.rank
-            send = _take(tag, group.sends, key)
+            send = _take(tag, group.sends, key) if key in group.sends else None
             posted, place = group.receives, key
         else:
             keys = range(self.rank, size * size, size)
@@ -217,10 +218,14 @@ class SimComm:
         return receive
 
     def _report(self, status: Any, receive: Operation) -> None:
-        """Say in `status` whose message was received."""
+        """Say in `status` whose message was received, and how long it was."""
         if status is not None and isinstance(receive, Receive) and receive.send is not None:
             send = receive.send
             status.source, status.tag = self.group.members.index(send.sender), send.tag
+            if hasattr(status, "Set_elements"):  # mpi4py's
+                status.Set_elements(sys.modules["mpi4py.MPI"].BYTE, send.nbytes)
+            else:
+                status.nbytes = send.nbytes
 
     def _no_peer(self, peer: int, name: str) -> Nothing:
         mpi = sys.modules.get("mpi4py.MPI")
@@ -289,9 +294,7 @@ class SimRequest:
 
 def _take(tag: int | None, queues: dict[int, list[Any]], key: int) -> Any:
     """Take the first operation with this tag out of a queue; None if there is none."""
-    queue = queues.get(key)
-    if queue is None:
-        return None
+    queue = queues[key]
     for place, operation in enumerate(queue):
         if tag is None or operation.tag is None or operation.tag == tag:
             if len(queue) == 1:

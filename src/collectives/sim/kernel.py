@@ -15,12 +15,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from collectives.sim.departures import Departures
 from collectives.sim.errors import (
     BufferChangedError,
     DeadlockError,
@@ -78,18 +78,26 @@ class Send:
     """A message: from the post of the send until both sides are done with it."""
 
     __slots__ = (
-        "buffer", "call", "dest", "done", "eager", "nbytes", "number", "payload", "posted",
-        "receive", "sender", "tag", "waiter",
+        "arrived", "buffer", "call", "dest", "done", "eager", "nbytes", "number", "payload",
+        "posted", "receive", "sender", "tag", "waiter",
     )  # fmt: skip
 
     def __init__(
         self, sender: Rank, dest: Rank, buffer: Any, payload: Any, tag: int, call: str,
         eager: bool, number: int,
     ) -> None:  # fmt: skip
-        self.sender, self.dest, self.tag, self.call, self.eager = sender, dest, tag, call, eager
-        self.buffer, self.payload, self.nbytes, self.number = buffer, payload, buffer.nbytes, number
+        self.sender = sender
+        self.dest = dest
+        self.buffer = buffer
+        self.payload = payload
+        self.nbytes = buffer.nbytes
+        self.tag = tag
+        self.call = call
+        self.eager = eager
+        self.number = number
         self.posted = sender.clock
         self.done: float | None = None
+        self.arrived: float | None = None
         self.waiter: Rank | None = None
         self.receive: Receive | None = None
 
@@ -121,8 +129,12 @@ class Receive:
         self, receiver: Rank, source: Rank | None, buffer: Any, tag: int | None, call: str,
         number: int,
     ) -> None:  # fmt: skip
-        self.receiver, self.source, self.buffer, self.tag = receiver, source, buffer, tag
-        self.call, self.number = call, number
+        self.receiver = receiver
+        self.source = source
+        self.buffer = buffer
+        self.tag = tag
+        self.call = call
+        self.number = number
         self.posted = receiver.clock
         self.done: float | None = None
         self.waiter: Rank | None = None
@@ -173,8 +185,6 @@ class Nothing:
 
 
 Operation: TypeAlias = Send | Receive | Nothing
-Launch: TypeAlias = tuple[float, float, int, Send]
-"""A message that can go: when, since when it could have, its number."""
 
 
 class Group:
@@ -225,10 +235,9 @@ class Kernel:
     def __init__(self, size: int, network: Network) -> None:
         self.hub = getcurrent()
         self.gamma, self.eager_limit = network.gamma, network.eager_limit
-        self.ports = network.ports(size)
+        self.overhead = network.overhead
+        self.departures = Departures(network.ports(size))
         self.ready: deque[Rank] = deque()
-        self.queue: deque[Launch] = deque()
-        self.heap: list[Launch] = []
         self.number = count()
         self.groups: list[Group] = []
         self.ranks: list[Rank] = []
@@ -242,23 +251,13 @@ class Kernel:
         receive.send = send
         if not send.eager:
             send.receive = receive
-            self.launch(send, send.posted if send.posted > receive.posted else receive.posted)
-        elif send.done is None:  # still under way
+            self.departures.add(
+                send, send.posted if send.posted > receive.posted else receive.posted
+            )
+        elif send.arrived is None:  # not on its way yet
             send.receive = receive
-        else:  # it waits at the receiver
-            self.complete(receive, send.done)
-
-    def launch(self, send: Send, time: float, since: float | None = None) -> None:
-        """Let a message go, at `time` or when its ports are free; it waits `since` then.
-
-        Most come in the order of time: those stand in a queue, the others in a heap.
-        """
-        entry = (time, time if since is None else since, send.number, send)
-        queue = self.queue
-        if not queue or queue[-1] < entry:
-            queue.append(entry)
-        else:
-            heappush(self.heap, entry)
+        else:  # it waits at the receiver, or will
+            self.complete(receive, max(send.arrived, receive.posted) + self.overhead)
 
     def complete(self, request: Send | Receive, time: float) -> None:
         """Note that `request` is done and wake the rank that waits for it, if it can go on."""
@@ -275,32 +274,28 @@ class Kernel:
 
     def advance(self) -> None:
         """Start the message that can go first, or find that its ports are busy until later."""
-        queue, heap = self.queue, self.heap
-        now, since, _, send = (
-            queue.popleft() if not heap or (queue and queue[0] < heap[0]) else heappop(heap)
-        )
-        source, dest = send.sender.index, send.dest.index
-        free = self.ports.free(source, dest)
-        if free > now:
-            self.launch(send, free, since)
+        departed = self.departures.depart()
+        if departed is None:
             return
-        end = self.ports.carry(source, dest, send.nbytes, now)
-        self.complete(send, end)
+        send, sent, arrived = departed
+        send.arrived = arrived
+        self.complete(send, sent)
         receive = send.receive
         if receive is not None:
             send.receive = None  # no cycle between the two: freed without the garbage collector
-            self.complete(receive, end)
+            posted = receive.posted
+            self.complete(receive, (arrived if arrived > posted else posted) + self.overhead)
 
     def block(self, me: Rank) -> None:
         """Run others until `me` is woken."""
         if self.over:
             raise GreenletExit
-        ready = self.ready
+        ready, departures = self.ready, self.departures
         if self.starting:
             self.hub.switch()
             return
         while not ready:
-            if not self.queue and not self.heap:
+            if not departures:
                 self.hub.switch()
             self.advance()
         other = ready.popleft()
@@ -357,7 +352,7 @@ class Kernel:
             for rank in self.ranks:  # from the hub: a greenlet starts as deep as its starter is
                 rank.switch()
             self.starting = False
-            while self.ready or self.queue or self.heap:
+            while self.ready or self.departures:
                 if self.ready:
                     self.ready.popleft().switch()
                 else:
@@ -469,6 +464,8 @@ def simulate(
 
     Raises
     ------
+    ValueError
+        If the network has not so many ranks.
     DeadlockError
         If some ranks wait forever.
     UnfinishedError

@@ -5,6 +5,8 @@ Not an algorithm: what those that need a power of 2, 3, ... ranks do first and l
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 
 from collectives.comm import Array, Comm, Subgroup
@@ -26,7 +28,7 @@ def fold_in(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op, radix: int = 2) 
     Returns the group of these last ranks, whose operands now lie in `recvbuf`; None on the others.
     """
     runs = fold_runs(comm.size, radix)
-    run = next(run for run in runs if comm.rank in run)
+    run = runs[bisect_left(runs, comm.rank, key=lambda run: run[-1])]
     if comm.rank != run[-1]:
         comm.Send(sendbuf, dest=run[-1])
         return None
@@ -44,7 +46,8 @@ def fold_in(comm: Comm, sendbuf: Array, recvbuf: Array, op: Op, radix: int = 2) 
 
 def fold_out(comm: Comm, recvbuf: Array, radix: int = 2) -> None:
     """Send the result, complete on the last rank of every run, to the rest of the run."""
-    run = next(run for run in fold_runs(comm.size, radix) if comm.rank in run)
+    runs = fold_runs(comm.size, radix)
+    run = runs[bisect_left(runs, comm.rank, key=lambda run: run[-1])]
     if comm.rank != run[-1]:
         comm.Recv(recvbuf, source=run[-1])
         return
