@@ -212,7 +212,7 @@ def test_what_cannot_be_done_is_one_sentence(arguments, message):
 def test_bench_prints_ratios_and_draws(tmp_path):
     picture = tmp_path / "times.png"
     done = run(
-        "bench", "bcast", "--algorithm", "chain", "--sizes", "8,1K", "--repetitions", 3,
+        "bench", "bcast", "--algorithm", "chain", "--sizes", "8,1KiB", "--repetitions", 3,
         "--plot", picture, ranks=2,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -226,7 +226,7 @@ def test_bench_prints_ratios_and_draws(tmp_path):
     [
         (["bcast"], 0, "bench measures real MPI"),
         (["bcast", "--algorithm", "bine", "--sizes", "8"], 3, "bcast/bine does not run on 3 ranks"),
-        (["bcast", "--sizes", "8 or so"], 2, "wants numbers such as 8, 1K or 32M"),
+        (["bcast", "--sizes", "8 or so"], 2, "is no size in bytes"),
         (["neighbor_alltoall"], 2, "neighbor_alltoall is not measured"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_deadlock_is_explained_and_drawn(tmp_path):
         (["allreduce", "ring", "--chanels", "2"], "allreduce_ring takes no options"),
         (["allreduce", "multi_ring", "--channels", "two"], "--channels is 'two'"),
         (["allreduce", "multi_ring", "--channels"], "wants --name value"),
-        (["allreduce", "ring", "--nbytes", "much"], "'much' is no size"),
+        (["allreduce", "ring", "--nbytes", "much"], "'much' is no size in bytes"),
         (["allreduce", "ring", "--nbytes", "1kB", "--elements", "3"], "give one of them"),
         (["allreduce", "ring", "--network", "x"], "no network 'x'"),
         (["allreduce", "ring", "--svg", "x.gif"], ".svg or .png"),

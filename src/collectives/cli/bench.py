@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from collectives.cli import app, fail
+from collectives.cli import app, fail, quantities
 from collectives.draw import tables
 from collectives.launch import abort_on_error, agree, under_mpi
 from collectives.registry import COLLECTIVES, find, known_collective
@@ -20,8 +20,8 @@ def bench(
     name: Annotated[str, typer.Option("--algorithm", help="compare this one; else the best")] = "",
     sizes: Annotated[
         str,
-        typer.Option(help="of the whole vector, in bytes: a list, gaps filled by doubling twice"),
-    ] = "8,1K,...,4M",
+        typer.Option(help="of the whole vector: a list, ... stands for steps by 4"),
+    ] = "8,1KiB,...,4MiB",
     repetitions: Annotated[int, typer.Option(min=1, help="of every call, in turns")] = 20,
     plot: Annotated[Path | None, typer.Option(help="also draw it: a .png or .svg file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
@@ -48,7 +48,7 @@ def bench(
         machine = timing.fit(comm)
         rows = [
             timing.measure(comm, each, size, machine, repetitions=repetitions)
-            for size in _sizes(sizes)
+            for size in quantities.each("sizes", sizes, quantities.size, factor=4)
             for each in chosen
         ]
         refused = bool(name) and name not in rows[0].times
@@ -64,29 +64,3 @@ def bench(
         agree(0)
     if refused:
         fail(f"{collective}/{name} does not run on {comm.size} ranks")
-
-
-def _sizes(text: str) -> list[int]:
-    """Return sizes in bytes; ``...`` between two stands for steps by a factor of four.
-
-    Examples
-    --------
-    >>> _sizes("8,1K,...,64K,1M")
-    [8, 1024, 4096, 16384, 65536, 1048576]
-    """
-    units = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    sizes: list[int] = []
-    between = False
-    for part in text.split(","):
-        if part == "..." and sizes:
-            between = True
-            continue
-        digits, unit = part.rstrip("BKMGkmg"), part.lstrip("0123456789").rstrip("B").upper()
-        if not digits.isdigit() or unit not in units:
-            raise ValueError(f"sizes is {text!r}, wants numbers such as 8, 1K or 32M, and ...")
-        size = int(digits) * units[unit]
-        while between and sizes[-1] * 4 < size:
-            sizes.append(sizes[-1] * 4)
-        sizes.append(size)
-        between = False
-    return sizes

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from collectives.cli import quantities
 
 if TYPE_CHECKING:
     from collectives.recorder import Subject
@@ -19,27 +20,11 @@ Ranks = Annotated[
 ]
 
 
-def count_of_bytes(size: str) -> int:
-    """Return a number of bytes: ``1.2GB`` is 1.2e9 of them, ``1GiB`` is 2**30.
-
-    Examples
-    --------
-    >>> count_of_bytes("1.2GB"), count_of_bytes("64KiB"), count_of_bytes("8")
-    (1200000000, 65536, 8)
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:([kKMGT]?)(i?)B?)\s*", size)
-    if not found:
-        raise ValueError(f"{size!r} is no size, wants such as 8, 64KiB, 1MB or 1.2GB")
-    number, unit, binary = found.groups()
-    unit_size: int = (1024 if binary else 1000) ** " KMGT".index(unit.upper() or " ")
-    return round(float(number) * unit_size)
-
-
 def elements_in(size: str, what: Subject) -> int:
     """Return how many elements, as in the signature, make a whole vector of `size` bytes."""
     case = what.case
     blocks = case.p if case.by_blocks or case.form.on_grid else 1
-    return count_of_bytes(size) // what.dtype.itemsize // blocks
+    return quantities.size(size) // what.dtype.itemsize // blocks
 
 
 def network_named(name: str) -> Network:
@@ -83,3 +68,22 @@ def _like(default: Any, name: str, value: str) -> Any:
             raise ValueError(f"{name} is {value!r}, wants an integer")
         return int(value)
     return value
+
+
+def rank_counts(text: str) -> list[int] | None:
+    """Return numbers of ranks; None where none are given.
+
+    Examples
+    --------
+    >>> rank_counts("1-3,8"), rank_counts("")
+    ([1, 2, 3, 8], None)
+    """
+    counts: list[int] = []
+    for part in text.split(",") if text else ():
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ValueError(f"ranks is {text!r}, wants such as 5, 1-9 or 1,2,4")
+        counts += range(int(first), int(last or first) + 1)
+    if (text and not counts) or 0 in counts:
+        raise ValueError(f"ranks is {text!r}, wants numbers from 1 on")
+    return counts or None

@@ -13,9 +13,10 @@ import typer
 
 from collectives.cli import app
 from collectives.cli.options import Ranks, elements_in, network_named, own_options
-from collectives.cli.run import _Target, _targets
 from collectives.draw import text
 from collectives.launch import abort_on_error, agree, everywhere, under_mpi
+from collectives.oracle import promises
+from collectives.oracle.targets import functions
 from collectives.recorder import Subject, assemble, record, record_rank, subject
 from collectives.recording import Recording
 
@@ -96,7 +97,7 @@ class _Call(NamedTuple):
 
 def _record(collective: str, names: list[str], p: int, call: _Call) -> list[Recording]:
     """Return the recordings; on MPI, where all ranks make them together, on rank 0 only."""
-    targets = [target for name in names for target in _targets(collective, name)]
+    targets = [target for name in names for target in functions(collective, name).functions]
     if under_mpi():
         from mpi4py import MPI
 
@@ -114,7 +115,7 @@ def _record(collective: str, names: list[str], p: int, call: _Call) -> list[Reco
     ]
 
 
-def _subject(target: _Target, p: int, call: _Call, targets: int) -> Subject:
+def _subject(target: promises.Subject, p: int, call: _Call, targets: int) -> Subject:
     """Describe the run of one target."""
     own = own_options(target.function, call.own, lenient=targets > 1)
     what = subject(

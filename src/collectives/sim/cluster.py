@@ -39,10 +39,11 @@ class Cluster:
     receiver's card in. These four are different resources, so that a rank can use port and card,
     in and out, at the same time; the switches between them never block.
 
-    Each resource serves one message at a time, first come, first served: a message of m bytes
-    starts when both of its resources are free, holds them for ``m / bandwidth`` seconds, is sent
-    then, and has arrived ``alpha`` seconds later. Two messages over one card thus share it, one
-    after the other. Why so, and what is left out, says ``docs/model.md``.
+    Each resource is a queue of its own, first come, first served: a message of m bytes holds the
+    one out for ``m / bandwidth`` seconds, from when that is free; and the one in for as long, from
+    the same moment, or when that is free. It has arrived ``alpha`` seconds after it passed the
+    latter. Two messages over one card thus share it, one after the other. Why so, and what is left
+    out, says ``docs/model.md``.
 
     Parameters
     ----------
@@ -144,21 +145,17 @@ class _SharedLinks:
         self.inter = cluster.inter.alpha, cluster.inter.bandwidth * cluster.efficiency
 
     def free(self, source: int, dest: int) -> float:
-        if self.node[source] != self.node[dest]:
-            source, dest = self.card[source], self.card[dest]
-        sender, receiver = self.out_free[source], self.in_free[dest]
-        return sender if sender > receiver else receiver
+        return self.out_free[self.bottleneck(source, dest)]
 
     def bottleneck(self, source: int, dest: int) -> int:
-        if self.node[source] != self.node[dest]:
-            source, dest = self.card[source], self.card[dest]
-        return source if self.out_free[source] >= self.in_free[dest] else ~dest  # in: -1, -2, ...
+        return source if self.node[source] == self.node[dest] else self.card[source]
 
     def carry(self, source: int, dest: int, nbytes: int, start: float) -> tuple[float, float]:
         alpha, bandwidth = self.intra
         if self.node[source] != self.node[dest]:
             source, dest = self.card[source], self.card[dest]
             alpha, bandwidth = self.inter
-        sent = start + nbytes / bandwidth
-        self.out_free[source] = self.in_free[dest] = sent
-        return sent, sent + alpha
+        took, busy = nbytes / bandwidth, self.in_free[dest]
+        self.out_free[source] = sent = start + took
+        self.in_free[dest] = received = (busy if busy > start else start) + took
+        return sent, received + alpha

@@ -41,8 +41,10 @@ swing                       48        14    6       1.75      power_of_two  any
 bine                        48        14    6       1.75      power_of_two  any
 binary_tree                 1792      14    <= 665  <= 5.195  none          kept
 double_binary_tree          1792      14    <= 483  <= 3.773  none          any
+multi_tree                  1792      14    <= 507  <= 3.961  none          any
 hierarchical                14        14    5       5         none          kept
 multi_leader                64        14    8       1.75      none          any
+pipelined_multi_leader      8192      14    1024    1.75      none          any
 torus_2d                    64        14    8       1.75      none          any
 builtin                                                       mpi           kept
 ==========================  ========  ====  ======  ========  ============  =====
@@ -66,8 +68,10 @@ ALGORITHMS = [
     "bine",
     "binary_tree",
     "double_binary_tree",
+    "multi_tree",
     "hierarchical",
     "multi_leader",
+    "pipelined_multi_leader",
     "torus_2d",
     "builtin",
 ]
