@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from collectives.blocks import EvenCounts
 from collectives.comm import AsBytes
 
 Mode: TypeAlias = Literal["blocking", "nonblocking", "persistent"]
@@ -31,6 +32,11 @@ def call(comm: Any, name: str, mode: Mode, *args: Any, **kwargs: Any) -> None:
         request.Free()
     else:
         raise ValueError(f"mode is {mode!r}, wants blocking, nonblocking or persistent")
+
+
+def are_equal(counts: Sequence[int] | None) -> bool:
+    """Tell whether blocks are equal because no sizes were given: so on all ranks, or on none."""
+    return isinstance(counts, EvenCounts) and not counts.longer
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from collectives.comm import Array
-from collectives.library import Mode, call
+from collectives.library import Mode, are_equal, call
 from collectives.registry import algorithm, mpi
 
 
@@ -24,11 +24,14 @@ def allgather_builtin(
     counts: Sequence[int] | None = None,
     mode: Mode = "blocking",
 ) -> None:
-    """Call ``MPI_Allgatherv``, which takes the sizes of the blocks.
+    """Call ``MPI_Allgather``, or ``MPI_Allgatherv`` for blocks of different sizes.
 
     `mode` chooses among its blocking, nonblocking and persistent form.
     """
     from mpi4py import MPI
 
     outgoing = MPI.IN_PLACE if sendbuf is recvbuf else sendbuf
-    call(comm, "Allgatherv", mode, outgoing, [recvbuf, list(counts or ())])
+    if are_equal(counts):
+        call(comm, "Allgather", mode, outgoing, recvbuf)
+    else:
+        call(comm, "Allgatherv", mode, outgoing, [recvbuf, list(counts or ())])

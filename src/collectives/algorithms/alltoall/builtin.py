@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from collectives.comm import Array
-from collectives.library import Mode, call
+from collectives.library import Mode, are_equal, call
 from collectives.registry import algorithm, mpi
 
 
@@ -25,11 +25,14 @@ def alltoall_builtin(
     recvcounts: Sequence[int] | None = None,
     mode: Mode = "blocking",
 ) -> None:
-    """Call ``MPI_Alltoallv``, which takes the sizes of the blocks.
+    """Call ``MPI_Alltoall``, or ``MPI_Alltoallv`` where sizes of blocks are given.
 
     `mode` chooses among its blocking, nonblocking and persistent form.
     """
     from mpi4py import MPI
 
-    outgoing = MPI.IN_PLACE if sendbuf is recvbuf else [sendbuf, list(sendcounts or ())]
-    call(comm, "Alltoallv", mode, outgoing, [recvbuf, list(recvcounts or ())])
+    if are_equal(sendcounts) and are_equal(recvcounts):
+        call(comm, "Alltoall", mode, MPI.IN_PLACE if sendbuf is recvbuf else sendbuf, recvbuf)
+    else:
+        outgoing = MPI.IN_PLACE if sendbuf is recvbuf else [sendbuf, list(sendcounts or ())]
+        call(comm, "Alltoallv", mode, outgoing, [recvbuf, list(recvcounts or ())])

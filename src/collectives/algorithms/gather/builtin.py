@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from collectives.comm import Array
-from collectives.library import Mode, call
+from collectives.library import Mode, are_equal, call
 from collectives.registry import algorithm, mpi
 
 
@@ -25,13 +25,15 @@ def gather_builtin(
     counts: Sequence[int] | None = None,
     mode: Mode = "blocking",
 ) -> None:
-    """Call ``MPI_Gatherv``, which takes the sizes of the blocks.
+    """Call ``MPI_Gather``, or ``MPI_Gatherv`` for blocks of different sizes.
 
     `mode` chooses among its blocking, nonblocking and persistent form.
     """
     from mpi4py import MPI
 
-    incoming = None if recvbuf is None else [recvbuf, list(counts or ())]
-    call(
-        comm, "Gatherv", mode, MPI.IN_PLACE if sendbuf is recvbuf else sendbuf, incoming, root=root
-    )
+    outgoing = MPI.IN_PLACE if sendbuf is recvbuf else sendbuf
+    if are_equal(counts):
+        call(comm, "Gather", mode, outgoing, recvbuf, root=root)
+    else:
+        incoming = None if recvbuf is None else [recvbuf, list(counts or ())]
+        call(comm, "Gatherv", mode, outgoing, incoming, root=root)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from collectives.comm import Array
-from collectives.library import Mode, call
+from collectives.library import Mode, are_equal, call
 from collectives.op import SUM, Op
 from collectives.registry import algorithm, mpi
 
@@ -26,7 +26,7 @@ def reduce_scatter_builtin(
     counts: Sequence[int] | None = None,
     mode: Mode = "blocking",
 ) -> None:
-    """Call ``MPI_Reduce_scatter``, which takes the sizes of the blocks.
+    """Call ``MPI_Reduce_scatter_block``, or ``MPI_Reduce_scatter`` for blocks of different sizes.
 
     `mode` chooses among its blocking, nonblocking and persistent form.
     """
@@ -34,5 +34,8 @@ def reduce_scatter_builtin(
 
     with op.mpi(sendbuf.dtype) as mpi_op:
         outgoing = MPI.IN_PLACE if sendbuf is recvbuf else sendbuf
-        sizes = list(counts or ())
-        call(comm, "Reduce_scatter", mode, outgoing, recvbuf, recvcounts=sizes, op=mpi_op)
+        if are_equal(counts):
+            call(comm, "Reduce_scatter_block", mode, outgoing, recvbuf, op=mpi_op)
+        else:
+            sizes = list(counts or ())
+            call(comm, "Reduce_scatter", mode, outgoing, recvbuf, recvcounts=sizes, op=mpi_op)

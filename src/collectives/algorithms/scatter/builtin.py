@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from collectives.comm import Array
-from collectives.library import Mode, call
+from collectives.library import Mode, are_equal, call
 from collectives.registry import algorithm, mpi
 
 
@@ -25,13 +25,15 @@ def scatter_builtin(
     counts: Sequence[int] | None = None,
     mode: Mode = "blocking",
 ) -> None:
-    """Call ``MPI_Scatterv``, which takes the sizes of the blocks.
+    """Call ``MPI_Scatter``, or ``MPI_Scatterv`` for blocks of different sizes.
 
     `mode` chooses among its blocking, nonblocking and persistent form.
     """
     from mpi4py import MPI
 
-    outgoing = None if sendbuf is None else [sendbuf, list(counts or ())]
-    call(
-        comm, "Scatterv", mode, outgoing, MPI.IN_PLACE if recvbuf is sendbuf else recvbuf, root=root
-    )
+    incoming = MPI.IN_PLACE if recvbuf is sendbuf else recvbuf
+    if are_equal(counts):
+        call(comm, "Scatter", mode, sendbuf, incoming, root=root)
+    else:
+        outgoing = None if sendbuf is None else [sendbuf, list(counts or ())]
+        call(comm, "Scatterv", mode, outgoing, incoming, root=root)
