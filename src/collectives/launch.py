@@ -32,6 +32,12 @@ def launch_rank() -> int:
     return next((int(os.environ[name]) for name in _RANKS if name in os.environ), 0)
 
 
+def launch_size(alone: int) -> int:
+    """Return how many ranks the launcher started, before MPI is loaded; `alone` if none did."""
+    found = (int(os.environ[name]) for name in (*_SIZES, "SLURM_NTASKS") if name in os.environ)
+    return next(found, alone) if under_mpi() else alone
+
+
 @dataclass(frozen=True)
 class World:
     """Where a program ran.
