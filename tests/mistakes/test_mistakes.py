@@ -25,27 +25,29 @@ from collectives.oracle.properties import (
     PROPERTIES,
     Check,
     any_communicator,
-    back_to_back,
+    big_counts,
     every_rank_counted_once,
     finishes_without_buffering,
+    float_error_bounded,
     formulas_match_cost,
-    huge_vectors_ok,
+    ignored_arguments_ignored,
     input_unchanged,
-    leaves_callers_messages_alone,
     leaves_no_message_behind,
     messages_match_cost,
     not_below_lower_bound,
+    one_rank_ok,
     order_kept,
+    ran_what_was_asked,
     reads_only_input,
     refuses_bad_input,
     refuses_what_it_cannot_do,
-    right_for_every_dtype,
-    right_for_every_op,
     right_values,
-    right_when_buffered,
     same_on_all_ranks,
+    same_when_repeated,
+    special_values,
+    survives_foreign_traffic,
+    survives_skew,
     time_matches_cost,
-    waits_for_everyone,
     works_in_place,
     writes_only_result,
     zero_length_ok,
@@ -238,12 +240,12 @@ edit(
     hides_from=(right_values, works_in_place, writes_only_result),
 )  # fmt: skip
 edit(
-    STUDENT, "start from zeros, whatever the operation", right_for_every_op,
+    STUDENT, "start from zeros, whatever the operation", right_values,
     (START, "        op(np.zeros(sendbuf.size, sendbuf.dtype), sendbuf, out=recvbuf)"),
-    hides_from=(right_values, works_in_place),
+    hides_from=(every_rank_counted_once, works_in_place),
 )  # fmt: skip
 edit(
-    STUDENT, "nothing to do for p = 1", right_values,
+    STUDENT, "nothing to do for p = 1", one_rank_ok,
     ("    if sendbuf is not recvbuf:",
      "    if p == 1:\n"
      "        return\n"
@@ -264,7 +266,7 @@ edit(
     ("    if sendbuf is not recvbuf:",
      "    comm.Sendrecv(recvbuf[:0], dest=right, recvbuf=recvbuf[:0].copy(), source=left)\n"
      "    if sendbuf is not recvbuf:"),
-    hides_from=(right_values, works_in_place, back_to_back),
+    hides_from=(right_values, works_in_place, survives_skew),
 )  # fmt: skip
 edit(
     STUDENT, "odd ranks send after they have received", time_matches_cost,
@@ -276,7 +278,7 @@ edit(
 edit(
     STUDENT, "the rank in the world", any_communicator,
     ("rank, p = comm.rank, comm.size", "rank, p = comm.me.index % comm.size, comm.size"),
-    hides_from=(right_values, back_to_back),
+    hides_from=(right_values, survives_skew),
 )  # fmt: skip
 
 # ---------------------------------------------------------------- the real reduce-scatter
@@ -291,10 +293,10 @@ NEEDS = "requires=[commutative],"
 edit(
     REDUCE_SCATTER, "send, then receive", finishes_without_buffering,
     (EXCHANGE, "comm.Send(partial, dest=right); comm.Recv(received, source=left)"),
-    hides_from=(right_when_buffered, leaves_no_message_behind, back_to_back),
+    hides_from=(right_values, leaves_no_message_behind, survives_skew),
 )  # fmt: skip
 edit(
-    REDUCE_SCATTER, "receive, then send", right_when_buffered,
+    REDUCE_SCATTER, "receive, then send", right_values,
     (EXCHANGE, "comm.Recv(received, source=left); comm.Send(partial, dest=right)"),
 )  # fmt: skip
 edit(
@@ -332,7 +334,7 @@ edit(
      "room = np.lib.stride_tricks.as_strided(recvbuf, (partial.size + 1,))  # as C would\n"
      "    room[:-1] = partial\n"
      "    room[-1] = room[0]"),
-    hides_from=(right_values, input_unchanged),
+    hides_from=(every_rank_counted_once, input_unchanged),
 )  # fmt: skip
 edit(
     REDUCE_SCATTER, "take the result buffer to be of the size of the result", works_in_place,
@@ -344,27 +346,27 @@ edit(
     (COMBINE, "op(received, received if rank == step == 1 else own, out=received)"),
 )  # fmt: skip
 edit(
-    REDUCE_SCATTER, "always sum", right_for_every_op,
+    REDUCE_SCATTER, "always sum", right_values,
     (COMBINE, "np.add(received, own, out=received)"),
-    hides_from=(right_values, works_in_place),
+    hides_from=(every_rank_counted_once, works_in_place),
 )  # fmt: skip
 edit(
     REDUCE_SCATTER, "scratch of the size of the first block", right_values,
     ("shape=blocks.largest", "shape=blocks[0].size"),
-    hides_from=(right_for_every_op, back_to_back),
+    hides_from=(one_rank_ok, survives_skew),
 )  # fmt: skip
 edit(
     REDUCE_SCATTER, "leave when there is nothing to receive", right_values,
     ("    blocks = split(sendbuf, counts)",
      "    if not recvbuf.size:\n        return\n    blocks = split(sendbuf, counts)"),
-    hides_from=(zero_length_ok, right_for_every_op),
+    hides_from=(zero_length_ok, any_communicator),
 )  # fmt: skip
 edit(
     REDUCE_SCATTER, "send the result on, to nobody", leaves_no_message_behind,
     (END, END + "\n    comm.Isend(recvbuf, dest=right)"),
 )  # fmt: skip
 edit(
-    REDUCE_SCATTER, "sizes in 32 bits", huge_vectors_ok,
+    REDUCE_SCATTER, "sizes in 32 bits", big_counts,
     ("split(sendbuf, counts)", "split(sendbuf, [size & 0xFFFFFFFF for size in counts or ()])"),
     hides_from=(right_values, time_matches_cost),
 )  # fmt: skip
@@ -373,16 +375,16 @@ edit(
     (COMBINE, "received[:] = op.ufunc(received.astype(float), own.astype(float))"),
 )  # fmt: skip
 edit(
-    REDUCE_SCATTER, "messages in words of 8 bytes", right_for_every_dtype,
+    REDUCE_SCATTER, "messages in words of 8 bytes", right_values,
     (EXCHANGE,
      "words = [x.view('u8') if x.dtype.kind in 'iufcb' else x for x in (partial, received)]\n"
      "        comm.Sendrecv(words[0], dest=right, recvbuf=words[1], source=left)"),
-    hides_from=(right_values, same_on_all_ranks, every_rank_counted_once),
+    hides_from=(works_in_place, same_on_all_ranks, every_rank_counted_once),
 )  # fmt: skip
 edit(
     REDUCE_SCATTER, "claim an order that is not kept", order_kept,
     (NEEDS, "keeps_order=True,"),
-    hides_from=(right_values, every_rank_counted_once, right_for_every_op),
+    hides_from=(right_values, every_rank_counted_once),
 )  # fmt: skip
 edit(
     REDUCE_SCATTER, "neither keep the order nor say so", refuses_what_it_cannot_do,
@@ -411,7 +413,7 @@ edit(
 edit(
     ALLGATHER, "ignore counts", right_values,
     ("split(recvbuf, counts)", "split(recvbuf, [recvbuf.size // p] * p)"),
-    hides_from=(right_for_every_dtype, back_to_back),
+    hides_from=(one_rank_ok, survives_skew),
 )  # fmt: skip
 edit(
     ALLGATHER, "take the first block as input when in place", works_in_place,
@@ -427,7 +429,7 @@ edit(
 # ---------------------------------------------------------------- other real algorithms
 
 edit(
-    "barrier/dissemination", "leave a round early", waits_for_everyone,
+    "barrier/dissemination", "leave a round early", survives_skew,
     ("bruck_skips(p, radix)[:-1]:", "bruck_skips(p, radix)[:-1][:-1]:"),
 )  # fmt: skip
 edit(
@@ -439,13 +441,13 @@ edit(
 edit(
     "reduce/binomial", "swap the operands", order_kept,
     ("op(partial, incoming, out=partial)", "op(incoming, partial, out=partial)"),
-    hides_from=(right_values, right_for_every_op, every_rank_counted_once),
+    hides_from=(right_values, every_rank_counted_once),
 )  # fmt: skip
 
 # ---------------------------------------------------------------- functions of their own
 
 
-@written(same_on_all_ranks, hides_from=(right_values, right_for_every_op))
+@written(same_on_all_ranks, hides_from=(right_values, same_when_repeated))
 def allreduce_each_rank_first(comm, sendbuf, recvbuf, op):
     """Collect all vectors and combine them, each rank beginning with its own."""
     p, n = comm.size, recvbuf.size
@@ -457,7 +459,7 @@ def allreduce_each_rank_first(comm, sendbuf, recvbuf, op):
         op(recvbuf, vectors[comm.rank + step], out=recvbuf)
 
 
-@written(back_to_back, of="reduce/linear", hides_from=(right_values, right_when_buffered))
+@written(survives_skew, of="reduce/linear", hides_from=(right_values, input_unchanged))
 def reduce_from_anyone(comm, sendbuf, recvbuf, op, root):
     """Receive from any rank: a fast one's message of the next call, too."""
     if comm.rank != root:
@@ -471,8 +473,8 @@ def reduce_from_anyone(comm, sendbuf, recvbuf, op, root):
 
 
 @written(
-    leaves_callers_messages_alone, of="allgather/ring", decorated=False,
-    hides_from=(right_values, back_to_back, any_communicator),
+    survives_foreign_traffic, of="allgather/ring", decorated=False,
+    hides_from=(right_values, survives_skew, any_communicator),
 )  # fmt: skip
 def allgather_among_the_callers_messages(comm, sendbuf, recvbuf, *, counts=None):
     """Run on the caller's communicator."""
@@ -496,12 +498,61 @@ def reduce_with_scratch_in_ignored_buffers(comm, sendbuf, recvbuf, op, root=0):
 
 @written(
     refuses_bad_input, of="bcast/linear", decorated=False,
-    hides_from=(right_values, leaves_callers_messages_alone),
+    hides_from=(right_values, survives_foreign_traffic),
 )  # fmt: skip
 def bcast_of_anything(comm, buf, root=0):
     """Do not look at the arguments."""
     body: Any = inspect.unwrap(find("bcast", "linear").function)
     body(private(comm), buf, root)
+
+
+@written(same_when_repeated, hides_from=(right_values, every_rank_counted_once))
+def allreduce_in_order_of_arrival(comm, sendbuf, recvbuf, op):
+    """Rank 0 combines in the order in which messages come, which is not always the same."""
+    recvbuf[:] = sendbuf
+    incoming = np.empty_like(sendbuf)
+    if comm.rank == 0:
+        for _ in range(comm.size - 1):
+            comm.Recv(incoming, tag=1)
+            op(recvbuf, incoming, out=recvbuf)
+        for rank in range(1, comm.size):
+            comm.Send(recvbuf, dest=rank, tag=2)
+    else:
+        comm.Send(recvbuf, dest=0, tag=1)
+        comm.Recv(recvbuf, source=0, tag=2)
+
+
+@written(ignored_arguments_ignored, of="gather/linear", decorated=False)
+def gather_looks_at_every_result_buffer(comm, sendbuf, recvbuf, root=0, *, counts=None):
+    """Ask for a result buffer where there is no result."""
+    assert recvbuf.dtype == sendbuf.dtype
+    find("gather", "linear").function(comm, sendbuf, recvbuf, root, counts=counts)
+
+
+edit(
+    REDUCE_SCATTER, "lose the sign of zero", special_values,
+    (COMBINE,
+     "op(received, own, out=received)\n"
+     "        if received.dtype.kind == 'f':\n"
+     "            received += 0.0"),
+    hides_from=(right_values, same_on_all_ranks, float_error_bounded),
+)  # fmt: skip
+edit(
+    REDUCE_SCATTER, "round partial sums to half of the digits", float_error_bounded,
+    (COMBINE,
+     "op(received, own, out=received)\n"
+     "        if received.dtype == np.float64:\n"
+     "            received[:] = received.astype(np.float32)"),
+    hides_from=(right_values, every_rank_counted_once),
+)  # fmt: skip
+edit(
+    REDUCE_SCATTER, "every message in two halves", ran_what_was_asked,
+    (EXCHANGE,
+     "for half in (slice(0, 1), slice(1, None)):\n"
+     "            outgoing, incoming_half = partial[half], received[half]\n"
+     "            comm.Sendrecv(outgoing, dest=right, recvbuf=incoming_half, source=left)"),
+    hides_from=(right_values, every_rank_counted_once, survives_skew),
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- the tests
@@ -525,7 +576,8 @@ def test_every_property_notices_a_mistake(name: str) -> None:
 @pytest.mark.parametrize("where", [STUDENT, REDUCE_SCATTER, ALLGATHER])
 def test_the_same_without_the_mistake_passes(where: str) -> None:
     right = Mistake("none", right_values, lambda: edited(where, ()))
-    assert right.noticed_by() == {}
+    other_numbering = {"ran_what_was_asked"} if where == STUDENT else set()  # of the blocks
+    assert right.noticed_by().keys() == other_numbering
 
 
 def test_an_edit_that_no_longer_applies_is_an_error() -> None:

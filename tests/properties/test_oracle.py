@@ -72,5 +72,5 @@ def test_every_collective_has_a_form_and_every_promise_has_cases() -> None:
     assert FORMS.keys() == set(COLLECTIVES)
     for collective in FORMS:
         assert len(list(grid(collective))) >= len(RANKS)
-        for prop in PROPERTIES.values():
-            assert list(prop.cases(collective, prop.ranks))
+    for prop in PROPERTIES.values():
+        assert any(list(prop.cases(collective, prop.ranks)) for collective in FORMS)

@@ -9,6 +9,7 @@ import pytest
 
 from collectives.oracle.cases import Case
 from collectives.oracle.properties import messages_match_cost, right_values, time_matches_cost
+from collectives.oracle.worlds import SIMULATED
 from collectives.registry import (
     Algorithm,
     algorithms,
@@ -30,15 +31,17 @@ def is_logarithmic(entry: Algorithm) -> bool:
     return cost is not None and cost.alphas <= 3 * ceil(log2(128))
 
 
-def broken(entry: Algorithm, p: int, n: int = 3) -> str | None:
+def broken(entry: Algorithm, p: int, n: int = 3) -> object:
     """Return which promise does not hold on p ranks, or on one less where p will not do."""
     p -= not {power_of_two, even_size}.isdisjoint(entry.requires)
     case = Case(entry.collective, p, n, in_place=in_place in entry.requires)
     if n and case.form.brings == "nothing":
         case = replace(case, n=0)
     claims = (messages_match_cost, time_matches_cost)
-    texts = (claim(entry.function, case, entry) for claim in claims)
-    return right_values(entry.function, case) or next((text for text in texts if text), None)
+    texts = (claim(SIMULATED, entry.function, case, entry) for claim in claims)
+    return right_values(SIMULATED, entry.function, case) or next(
+        (text for text in texts if text), None
+    )
 
 
 @pytest.mark.parametrize("entry", STEP_BY_STEP, ids=str)

@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-COLLECTIVE_COMMANDS = ("run", "bench", "trace", "check", "fingerprint")
+COLLECTIVE_COMMANDS = ("run", "bench", "trace", "check", "fingerprint", "gpu")
 """What all ranks of an MPI job do together; the other commands are for rank 0 alone."""
 
 
@@ -40,4 +40,15 @@ def fail(message: str) -> None:
     sys.exit(2)
 
 
-from collectives.cli import bench, catalogue, run, trace  # noqa: E402, F401  each adds its commands to app
+from collectives.cli import (  # noqa: E402  its commands
+    bench,
+    catalogue,
+    check,
+    fingerprint,
+    gpu,
+    grade,
+    run,
+    simulate,
+    trace,
+    vectors,
+)

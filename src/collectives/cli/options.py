@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import os
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from collectives.cli import quantities
+from collectives.launch import under_mpi
 
 if TYPE_CHECKING:
     from collectives.recorder import Subject
@@ -17,6 +21,37 @@ if TYPE_CHECKING:
 CollectiveName = Annotated[str, typer.Argument(help="such as allreduce")]
 Ranks = Annotated[
     int | None, typer.Option("-p", "--ranks", min=1, help="simulated ranks; under mpirun, its own")
+]
+
+
+def _device(name: str) -> str:
+    """Refuse a device that is not there, before anything runs; take this rank's one."""
+    if name != "cpu":
+        from collectives.gpu.devices import take
+
+        warnings.showwarning = lambda text, *_: print(f"collectives: {text}", file=sys.stderr)
+        take(name)
+    return name
+
+
+def _require(required: bool) -> bool:
+    if required:
+        from collectives.gpu import detect
+
+        os.environ[detect.VARIABLE] = "require"
+        if under_mpi():
+            detect.takes_device_memory()
+    return required
+
+
+DeviceName = Annotated[
+    str, typer.Option("--device", callback=_device, help="of the buffers: cpu, or cuda with CuPy")
+]
+RequireGpuAware = Annotated[
+    bool,
+    typer.Option(
+        "--require-gpu-aware", callback=_require, help="an error where MPI takes no GPU memory"
+    ),
 ]
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from collectives.cli import app
-from collectives.cli.options import Ranks
+from collectives.cli.options import DeviceName, Ranks, RequireGpuAware
 from collectives.draw import text
 from collectives.dtypes import number_type
 from collectives.launch import World, abort_on_error, agree, everywhere, under_mpi
 from collectives.op import PREDEFINED
-from collectives.registry import UnsupportedError, algorithms, find, known_collective
+from collectives.registry import UnsupportedError, find
+
+if TYPE_CHECKING:
+    from collectives.oracle.promises import Subject
 
 
 @app.command()
@@ -39,11 +39,15 @@ def run(
     root: Annotated[int, typer.Option(help="for rooted collectives")] = 0,
     in_place: Annotated[bool, typer.Option("--in-place", help="input in the result")] = False,
     ranks: Ranks = None,
+    device: DeviceName = "cpu",
+    require: RequireGpuAware = False,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
     """Run algorithms and check them against the built-in and the serial definition."""
+    from collectives.gpu import placed
     from collectives.oracle.cases import Case
     from collectives.oracle.crosscheck import crosscheck
+    from collectives.oracle.targets import functions
     from collectives.sim import SimulationError
 
     if ranks is not None and under_mpi():
@@ -52,11 +56,17 @@ def run(
         raise ValueError(f"op is {op}, wants one of {', '.join(PREDEFINED)}")
     numbers = number_type(dtype)
     PREDEFINED[op].check(numbers)
-    targets = _targets(collective, name)
+    targets = [
+        replace(target, function=placed(target.function, device))
+        for target in functions(collective, name).functions
+    ]
 
-    def check(comm: Any, target: _Target) -> list[Any] | str:
+    def check(comm: Any, target: Subject) -> list[Any] | str:
         case = Case(target.collective, comm.size, elements, PREDEFINED[op], root, None, in_place)
-        builtin = find(target.collective, "builtin") if hasattr(comm, "Allreduce") else None
+        builtin = None
+        if hasattr(comm, "Allreduce"):
+            builtin = find(target.collective, "builtin")
+            builtin = replace(builtin, function=placed(builtin.function, device))
         if case.rooted and not 0 <= root < comm.size:
             return f"root is {root}, wants 0..{comm.size - 1}"
         try:
@@ -76,61 +86,29 @@ def run(
             if len(targets) == 1:
                 print(_explanation(targets[0], ranks or 8))
             sys.exit(1)
-        code = 0
+        code, what = 0, f"n={elements} {numbers}" + (f" on {device}" if device != "cpu" else "")
         if world.results:
             outcomes = [
                 _outcome(t, found) for t, *found in zip(targets, *world.results, strict=True)
             ]
-            code = _report(world, outcomes, f"n={elements} {numbers}", as_json)
+            code = _report(world, outcomes, what, as_json)
         code = agree(code)
     sys.exit(code)
 
 
-@dataclass(frozen=True)
-class _Target:
-    collective: str
-    name: str
-    function: Callable[..., None]
-
-
-def _explanation(target: _Target, p: int) -> str:
+def _explanation(target: Subject, p: int) -> str:
     """Return what simulated ranks with blocks of one element find wrong where a call broke off."""
     from collectives.oracle.cases import Case
     from collectives.oracle.properties import every_rank_counted_once
+    from collectives.oracle.worlds import SIMULATED
 
     case = Case(target.collective, p)
     case = replace(case, n=1 if case.by_blocks else p)
-    found = every_rank_counted_once(target.function, case)
+    found = every_rank_counted_once(SIMULATED, target.function, case)
     return f"in simulation: {found or 'all is well with p equal blocks'}"
 
 
-def _targets(collective: str, name: str) -> list[_Target]:
-    """Return what is meant: registered algorithms, or a function of a module or file."""
-    if collective == "ALL" or name == "ALL":
-        entries = algorithms(None if collective == "ALL" else collective)
-        return [_Target(e.collective, e.name, e.function) for e in entries]
-    known_collective(collective)
-    if ":" not in name:
-        return [_Target(collective, name, find(collective, name).function)]
-    place, _, function = name.rpartition(":")
-    if place.endswith(".py"):
-        if not Path(place).is_file():
-            raise ValueError(f"there is no file {place}")
-        spec = importlib.util.spec_from_file_location(Path(place).stem, place)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    else:
-        sys.path.insert(0, "")
-        module = importlib.import_module(place)
-    found = getattr(module, function, None)
-    if not callable(found):
-        raise ValueError(f"{place} has no function {function!r}")
-    return [_Target(collective, name, found)]
-
-
-def _outcome(target: _Target, found: list[Any]) -> dict[str, Any]:
+def _outcome(target: Subject, found: list[Any]) -> dict[str, Any]:
     """Bring together what all ranks found of one target."""
     outcome: dict[str, Any] = {"collective": target.collective, "algorithm": target.name}
     if isinstance(found[0], str):

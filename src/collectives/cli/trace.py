@@ -12,7 +12,14 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from collectives.cli import app
-from collectives.cli.options import Ranks, elements_in, network_named, own_options
+from collectives.cli.options import (
+    DeviceName,
+    Ranks,
+    RequireGpuAware,
+    elements_in,
+    network_named,
+    own_options,
+)
 from collectives.draw import text
 from collectives.launch import abort_on_error, agree, everywhere, under_mpi
 from collectives.oracle import promises
@@ -47,6 +54,8 @@ def trace(
         str, typer.Argument(help="an algorithm such as ring, or module:function, file.py:function")
     ] = "",
     ranks: Ranks = None,
+    device: DeviceName = "cpu",
+    require: RequireGpuAware = False,
     elements: Annotated[int | None, typer.Option(min=0, help="as in the signature")] = None,
     nbytes: Annotated[str, typer.Option(help="of the whole vector instead, such as 1MB")] = "",
     dtype: Annotated[str, typer.Option(help="NumPy number type")] = "float32",
@@ -74,7 +83,7 @@ def trace(
             runs = [Recording.load(collective)]
         else:
             names = [name, *([compare] if compare else [])]
-            call = _Call(elements, nbytes, dtype, root, tuple(context.args), network)
+            call = _Call(elements, nbytes, dtype, root, tuple(context.args), network, device)
             runs = _record(collective, names, ranks or 8, call)
         if runs:  # on rank 0
             for run in runs:
@@ -93,6 +102,7 @@ class _Call(NamedTuple):
     root: int
     own: tuple[str, ...]
     network: str
+    device: str
 
 
 def _record(collective: str, names: list[str], p: int, call: _Call) -> list[Recording]:
@@ -117,11 +127,14 @@ def _record(collective: str, names: list[str], p: int, call: _Call) -> list[Reco
 
 def _subject(target: promises.Subject, p: int, call: _Call, targets: int) -> Subject:
     """Describe the run of one target."""
+    from collectives.gpu import placed
+
     own = own_options(target.function, call.own, lenient=targets > 1)
     what = subject(
         target.function, p, collective=target.collective, elements=call.elements,
         dtype=call.dtype, root=call.root, **own,
     )  # fmt: skip
+    what = replace(what, function=placed(what.function, call.device))
     if call.nbytes:
         what = replace(what, case=replace(what.case, n=elements_in(call.nbytes, what)))
     return what

@@ -22,7 +22,7 @@ from collectives.cost import Cost
 from collectives.op import BAND, SUM, Op
 from collectives.topology import grid_neighbours, torus_shape
 
-GUARD = 5
+GUARD = 32
 """Elements on each side of a buffer that nobody may write to."""
 
 
@@ -97,6 +97,8 @@ class Case:
         Whether the input lies in the result buffer.
     chosen : tuple of (str, value)
         Options that only some algorithms have.
+    dtype : str
+        Of the payload; empty where whoever makes the payload chooses it.
     """
 
     collective: str
@@ -107,6 +109,7 @@ class Case:
     counts: tuple[int, ...] | None = None
     in_place: bool = False
     chosen: tuple[tuple[str, Any], ...] = ()
+    dtype: str = ""
 
     # ------------------------------------------------------------------ what kind it is
 
@@ -343,13 +346,16 @@ class Case:
             yield f"a negative count in {name}", {name: negative}
 
     def __str__(self) -> str:
-        parts = [f"p={self.p}", f"n={self.n}" if self.counts is None else f"counts={self.counts}"]
+        counts = None if self.counts is None else ",".join(map(str, self.counts))
+        parts = [f"p={self.p}", f"n={self.n}" if counts is None else f"counts={counts}"]
         if self.reduces and self.op is not SUM:
             parts.append(f"op={self.op.name}")
         if self.root:
             parts.append(f"root={self.root}")
+        if self.dtype:
+            parts.append(f"dtype={self.dtype}")
         parts += [f"{name}={value}" for name, value in self.chosen]
-        return " ".join(parts + ["in place"] * self.in_place)
+        return " ".join(parts + ["in_place"] * self.in_place)
 
 
 @cache
@@ -375,7 +381,7 @@ def grid(collective: str, ranks: Sequence[int] = RANKS) -> Iterator[Case]:
     Examples
     --------
     >>> [str(case) for case in grid("allgather", [2])][-3:]
-    ['p=2 counts=(0, 1)', 'p=2 counts=(0, 3)', 'p=2 counts=(4, 3)']
+    ['p=2 counts=0,1', 'p=2 counts=0,3', 'p=2 counts=4,3']
     """
     for p in ranks:
         plain = Case(collective, p)

@@ -11,7 +11,7 @@ import numpy as np
 
 from collectives import provenance
 from collectives.comm import Array
-from collectives.dtypes import finfo
+from collectives.dtypes import finfo, number_type
 from collectives.op import BAND, BOR, LAND, LOR, LXOR, MAX, MIN, PROD, Op
 from collectives.oracle.cases import Case
 
@@ -61,9 +61,65 @@ def rounding(case: Case) -> list[Array]:
     return np.split(values, np.cumsum(sizes[:-1]))
 
 
+def general(case: Case) -> list[Array]:
+    """Return floats of either sign and ordinary size, of the type that the case asks for."""
+    draw = np.random.default_rng([2, case.p])
+    return [
+        draw.standard_normal(case.input_size(rank)).astype(number_type(case.dtype or "float64"))
+        for rank in range(case.p)
+    ]
+
+
+def special(case: Case) -> list[Array]:
+    """Return floats in which single ranks have NaN, infinities, zeros below 0, or denormals.
+
+    Elements take turns in what is special about them, then in who has it. In a sum or product
+    nothing is rounded: the others have zeros or ones.
+    """
+    dtype = number_type(case.dtype or "float64")
+    tiny = np.finfo(dtype).smallest_subnormal
+    neutral = {PROD: 1.0, MIN: 4.0, MAX: -4.0}.get(case.op, 0.0) if case.reduces else 0.0
+    kinds = [np.nan, np.inf, -np.inf, -0.0, tiny, -tiny]
+    inputs = []
+    for rank in range(case.p):
+        i = np.arange(case.input_size(rank))
+        kind, holder = i % len(kinds), (i // len(kinds) + i) % case.p
+        have = np.array(kinds, dtype)[kind]
+        own = np.where(holder == rank, have, dtype.type(neutral))
+        own = np.where(kind == 3, have, own)  # zeros below 0 on all ranks: what else would be one?
+        if case.reduces and case.op is PROD:
+            own = np.where((kind == 3) & (holder != rank), dtype.type(1), own)
+        inputs.append(own.astype(dtype))
+    return inputs
+
+
 def symbolic(case: Case) -> list[Array]:
     """Return terms, which remember who was added to whom."""
     return [provenance.terms(rank, case.input_size(rank)) for rank in range(case.p)]
+
+
+def numbered(case: Case) -> list[Array]:
+    """Return unsigned integers that say from which rank, and which of its elements, they are."""
+    return [
+        np.uint64(rank << 40) + np.arange(1, case.input_size(rank) + 1, dtype=UINT64)
+        for rank in range(case.p)
+    ]
+
+
+def counting(case: Case, part: int = 0, *, turned: bool = False) -> list[Array]:
+    """Return counters, for `provenance.LANES` ranks at a time.
+
+    `turned`: ranks take the lanes in turns by element, so that a sum of different elements shows.
+    """
+    counters = [provenance.counters(rank, case.input_size(rank), part) for rank in range(case.p)]
+    if turned:
+        lanes, bits = min(case.p - part * provenance.LANES, provenance.LANES), np.uint64(4)
+        for rank, own in enumerate(counters):
+            lane = rank - part * provenance.LANES
+            if 0 <= lane < lanes:
+                turn = (lane + np.arange(own.size, dtype=UINT64)) % np.uint64(lanes)
+                own[:] = np.uint64(1) << (bits * turn)
+    return counters
 
 
 def _random(draw: np.random.Generator, size: int, dtype: np.dtype[Any], case: Case) -> Array:
