@@ -1,4 +1,6 @@
-"""Options of the whole test run."""
+"""Options of the whole test run, and a browser for those that need one."""
+
+import shutil
 
 import pytest
 
@@ -15,6 +17,22 @@ def ranks(request):
     from collectives.oracle.cases import RANKS
 
     return (1, 3, 4, 5) if request.config.getoption("--quick") else RANKS
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A headless Chromium, driven by Playwright; skipped where there is none."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="needs Playwright: pip install playwright"
+    )
+    names = ("chromium", "chromium-browser", "google-chrome")
+    executable = next(filter(None, map(shutil.which, names)), None)
+    if executable is None:
+        pytest.skip(f"needs a browser, one of {', '.join(names)}: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 def pytest_collection_modifyitems(config, items):

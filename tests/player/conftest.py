@@ -1,6 +1,5 @@
-"""A headless Chromium that opens players, and remembers what went wrong and what was asked for."""
+"""Players opened in a headless Chromium, which remembers what went wrong and what was asked for."""
 
-import shutil
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,21 +64,6 @@ class Opened:
 
     def overflows(self) -> bool:
         return self.ask("document.documentElement.scrollWidth > innerWidth")
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="needs Playwright: pip install playwright"
-    )
-    names = ("chromium", "chromium-browser", "google-chrome")
-    executable = next(filter(None, map(shutil.which, names)), None)
-    if executable is None:
-        pytest.skip(f"needs a browser, one of {', '.join(names)}: apt-get install chromium")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
