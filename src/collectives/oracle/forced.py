@@ -91,6 +91,13 @@ NOT_IN_ORDER: Final = {
 """Those of Open MPI that combine operands in another order than that of the ranks even if the
 operation is not commutative; it does not choose them by itself then (open-mpi/ompi#7765)."""
 
+CANNOT_RUN: Final = {
+    ("mpich", "allreduce", "smp"): "on one node it refuses, and making a communicator needs it",
+    ("mpich", "reduce_scatter", "v:noncommutative"): "uneven blocks: aborts instead of refusing",
+    ("mpich", "reduce_scatter", "v:pairwise"): "in place: aborts as it copies a block onto itself",
+}
+"""What ends the job with MPICH 5.0.2, found by `scripts/check_mpi`."""
+
 _REFUSAL: Final = "User set collective algorithm is not usable"
 
 
@@ -167,15 +174,16 @@ def force(call: str, algorithm: str) -> None:
         If the library has no such algorithm, or has started already.
     """
     number = _number(call, algorithm)
-    wanted = {
+    settings = {
         "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
         f"OMPI_MCA_coll_tuned_{call}_algorithm": str(number),
-        "MPIR_CVAR_DEVICE_COLLECTIVES": "none",  # else layers above the choice choose
-        f"MPIR_CVAR_{call.upper()}_INTRA_ALGORITHM": algorithm,
     }
-    if "mpi4py.MPI" in sys.modules and not wanted.items() <= os.environ.items():
+    if algorithm in MPICH.get(call, ()):
+        settings["MPIR_CVAR_DEVICE_COLLECTIVES"] = "none"  # else layers above the choice choose
+        settings[f"MPIR_CVAR_{call.upper()}_INTRA_ALGORITHM"] = algorithm
+    if "mpi4py.MPI" in sys.modules and not settings.items() <= os.environ.items():
         raise ValueError("the MPI library has started: it takes an algorithm before that only")
-    os.environ.update(wanted if algorithm in MPICH.get(call, ()) else dict([*wanted.items()][:2]))
+    os.environ.update(settings)
     from mpi4py import MPI
 
     vendor, _ = MPI.get_vendor()

@@ -31,7 +31,7 @@ def any_communicator(world: World, function: Target, case: Case) -> Finding | No
             return replace(
                 ended(case, outcome),  # type: ignore[type-var]
                 text=f"{name}: {outcome.ending.text}",
-                kind="communicator",
+                kind="refused" if outcome.ending.kind == "refused" else "communicator",
             )
         for group in range(groups):
             results: list[Array | None] = [None] * case.p

@@ -80,7 +80,7 @@ def _takes_anyones(world: World, function: Target, case: Case) -> bool:
 def _wildcards(function: Target, case: Case, inputs: Sequence[Array], comm: Any) -> bool:
     trace = Trace()
     Buffers(case, comm.rank, inputs[comm.rank]).run(function, trace.comm(comm))
-    return any(event.number < 0 for event in trace.of(comm.rank, "receive"))
+    return any(event.number == -2 for event in trace.of(comm.rank, "receive"))
 
 
 # ------------------------------------------------------------------ the caller's messages
@@ -109,7 +109,9 @@ def survives_foreign_traffic(world: World, function: Target, case: Case) -> Find
                     case, [x[call + 1] for x in outcome.results], case.expected(inputs[call])
                 )
             )
-        return found and replace(found, text=f"{what}: {found}", kind="foreign")
+        if found is None or found.kind == "refused":
+            return found
+        return replace(found, text=f"{what}: {found}", kind="foreign")
 
     return first(
         finding(what, program)
