@@ -60,6 +60,10 @@ def test_command_of_the_readme(command, tmp_path):
     if " ".join(words) in ELSEWHERE:
         pytest.skip(ELSEWHERE[" ".join(words)])
     (tmp_path / "my_file.py").write_text(MINE)
+    words = [
+        str(tmp_path / word) if word.endswith((".html", ".svg", ".json")) else word
+        for word in words
+    ]
     words = [word.replace("my_file.py", str(tmp_path / "my_file.py")) for word in words]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

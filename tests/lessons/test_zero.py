@@ -58,6 +58,12 @@ def test_small_cases(arguments):
     assert checks(done.stdout) == ALL_PASS
 
 
+def test_more_rows_than_there_are():
+    done = run(sys.executable, LESSON, "--rows", 1798)
+    assert done.returncode == 2
+    assert "1798, wants at most 1797" in done.stderr
+
+
 def test_the_figure_shows_what_was_counted(tmp_path):
     figure = tmp_path / "zero.svg"
     assert run(sys.executable, LESSON, "-n", 4, "--svg", figure).returncode == 0

@@ -84,5 +84,5 @@ def test_variables_make_mpirun_work_as_typed():
 
 
 def test_extras_promised_by_the_readme_exist():
-    promised = {"mpich", "openmpi", "gpu-cuda12", "gpu-cuda13", "torch", "test", "docs"}
+    promised = {"mpich", "openmpi", "gpu-cuda12", "gpu-cuda13", "torch", "training", "test", "docs"}
     assert promised == EXTRAS.keys()

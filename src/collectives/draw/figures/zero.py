@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -75,6 +76,33 @@ SCHEMES = (
 """S. Rajbhandari, J. Rasley, O. Ruwase, Y. He, "ZeRO", SC 2020, arXiv:1910.02054."""
 
 
+@dataclass(frozen=True)
+class Bars:
+    """What one scheme keeps and sends, per rank, in bytes.
+
+    Attributes
+    ----------
+    name : str
+    memory : mapping
+        The bytes kept of each of `PARTS`.
+    sent : sequence of (str, number)
+        What is sent in one step, such as ``("allgather of parameters", 1000)``; the last word is
+        one of `PARTS`.
+    """
+
+    name: str
+    memory: Mapping[str, float | Fraction]
+    sent: Sequence[tuple[str, float | Fraction]]
+
+    @property
+    def all_kept(self) -> float | Fraction:
+        return sum(self.memory.values())
+
+    @property
+    def all_sent(self) -> float | Fraction:
+        return sum(size for _, size in self.sent)
+
+
 def zero_bars(
     parameters: int,
     ranks: int,
@@ -99,26 +127,54 @@ def zero_bars(
     if parameters < 1 or ranks < 1:
         raise ValueError(f"got {parameters} parameters on {ranks} ranks, wants at least 1 of both")
     widths = dict(zip(PARTS, (parameter_bytes, gradient_bytes, optimizer_bytes), strict=True))
-    memory = [scheme.memory(parameters, ranks, widths) for scheme in SCHEMES]
-    traffic = [scheme.traffic(parameters, ranks, widths) for scheme in SCHEMES]
+    rows = []
+    for scheme in SCHEMES:
+        names = [f"{collective} of {part}" for collective, part in scheme.moves]
+        sent = zip(names, scheme.traffic(parameters, ranks, widths), strict=True)
+        rows.append(Bars(scheme.name, scheme.memory(parameters, ranks, widths), list(sent)))
+    unit = " + ".join(f"{widths[part]} ({part})" for part in PARTS)
+    source = (
+        f"Bytes kept per parameter: {unit}. Computed from the counts of arXiv:1910.02054; "
+        "activations are not counted."
+    )
+    return _bars(rows, parameters, ranks, source, theme)
+
+
+def counted_bars(
+    rows: Sequence[Bars], parameters: int, ranks: int, *, theme: Theme = LIGHT
+) -> Picture:
+    """Draw the same of a run: what its ranks were counted to keep, and to send in one step.
+
+    Examples
+    --------
+    >>> row = Bars("DDP", dict.fromkeys(PARTS, 40), [("all-reduce of gradients", 60)])
+    >>> counted_bars([row], 10, 4).caption.partition(". ")[2]
+    'Bytes sent, in bytes per parameter times (p - 1)/p: DDP 8. Counted in a run.'
+    """
+    return _bars(rows, parameters, ranks, "Counted in a run.", theme)
+
+
+def _bars(rows: Sequence[Bars], parameters: int, ranks: int, source: str, theme: Theme) -> Picture:
     with page(
-        9.4, 3.5, theme=theme, caption=_caption(parameters, ranks, widths, memory, traffic),
+        9.4, 3.5, theme=theme, caption=_caption(rows, parameters, ranks, source),
         title=f"Data parallel training of {_setting(parameters, ranks)}",
     ) as sheet:  # fmt: skip
         left, right = sheet.body.subplots(1, 2)
         sheet.body.subplots_adjust(left=0.085, right=0.985, bottom=0.1, top=0.9, wspace=0.2)
-        _stack(left, [[(part, kept[part]) for part in PARTS] for kept in memory], theme)
+        names = [row.name for row in rows]
+        _stack(left, names, [[(part, row.memory[part]) for part in PARTS] for row in rows], theme)
         left.set_title("kept in memory, per rank")
-        stacks = [
-            [(f"{how} of {part}", sent) for (how, part), sent in zip(s.moves, row, strict=True)]
-            for s, row in zip(SCHEMES, traffic, strict=True)
-        ]
-        _stack(right, stacks, theme)
+        _stack(right, names, [row.sent for row in rows], theme)
         right.set_title("sent per training step, per rank")
-    return sheet.picture(_alt(parameters, ranks, memory, traffic))
+    return sheet.picture(_alt(rows, parameters, ranks))
 
 
-def _stack(axes: Axes, stacks: list[list[tuple[str, Fraction]]], theme: Theme) -> None:
+def _stack(
+    axes: Axes,
+    names: Sequence[str],
+    stacks: Sequence[Sequence[tuple[str, float | Fraction]]],
+    theme: Theme,
+) -> None:
     """Draw a bar per scheme, its parts from the bottom up, with the total on top."""
     highest = max(float(sum(size for _, size in stack)) for stack in stacks)
     unit, name_of_unit = next((u for u in UNITS if highest >= u[0]), UNITS[-1])
@@ -140,50 +196,41 @@ def _stack(axes: Axes, stacks: list[list[tuple[str, Fraction]]], theme: Theme) -
             nbytes(base * unit), (x, base), xytext=(0, 3), textcoords="offset points",
             ha="center", va="bottom", weight="bold",
         )  # fmt: skip
-    axes.set_xticks(range(len(SCHEMES)), [scheme.name for scheme in SCHEMES])
+    axes.set_xticks(range(len(names)), names)
     axes.set(ylim=(0, highest / unit * 1.42 or 1), ylabel=name_of_unit)
     axes.spines[["top", "right"]].set_visible(False)
     handles, texts = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], texts[::-1], loc="upper right", ncols=1, frameon=False)
 
 
-def _caption(
-    parameters: int, ranks: int, widths: dict[str, int],
-    memory: list[dict[str, Fraction]], traffic: list[list[Fraction]],
-) -> str:  # fmt: skip
-    first, last = (nbytes(float(sum(kept.values()))) for kept in (memory[0], memory[-1]))
-    sent = [sum(row) for row in traffic]
-    if sent[0] == 0:
+def _caption(rows: Sequence[Bars], parameters: int, ranks: int, source: str) -> str:
+    first, last = rows[0], rows[-1]
+    kept = [nbytes(float(row.all_kept)) for row in (first, last)]
+    if first.all_sent == 0:
         change = "nothing is sent, as there is one rank"
     else:
-        change = f"a rank sends {float(sent[-1] / sent[0]):.3g} times as many bytes per step"
-    counts = ", ".join(
-        f"{scheme.name} {_in_psi(row, parameters, ranks)}"
-        for scheme, row in zip(SCHEMES, traffic, strict=True)
-    )
-    unit = " + ".join(f"{widths[part]} ({part})" for part in PARTS)
-    memory_is = f"falls from {first} to {last}" if ranks > 1 else f"is {first}"
+        times = float(last.all_sent / first.all_sent)
+        change = f"a rank sends {times:.3g} times as many bytes per step"
+    counts = ", ".join(f"{row.name} {_in_psi(row, parameters, ranks)}" for row in rows)
+    memory_is = f"falls from {kept[0]} to {kept[1]}" if ranks > 1 else f"is {kept[0]}"
     return (
-        f"From DDP to ZeRO-3, memory per rank {memory_is} while {change}. Bytes sent, in bytes "
-        f"per parameter times (p - 1)/p: {counts}. Bytes kept per parameter: {unit}. Computed "
-        "from the counts of arXiv:1910.02054; activations are not counted."
+        f"From {first.name} to {last.name}, memory per rank {memory_is} while {change}. Bytes "
+        f"sent, in bytes per parameter times (p - 1)/p: {counts}. {source}"
     )
 
 
-def _in_psi(row: list[Fraction], parameters: int, ranks: int) -> str:
+def _in_psi(row: Bars, parameters: int, ranks: int) -> str:
     """Write what a rank sends as bytes per parameter, without the factor (p - 1) / p."""
     others = Fraction(ranks - 1, ranks) * parameters
-    return " + ".join(f"{sent / others}" if others else "0" for sent in row)
+    return " + ".join(f"{float(sent / others):.3g}" if others else "0" for _, sent in row.sent)
 
 
-def _alt(
-    parameters: int, ranks: int, memory: list[dict[str, Fraction]], traffic: list[list[Fraction]]
-) -> str:
+def _alt(rows: Sequence[Bars], parameters: int, ranks: int) -> str:
     lines = [
-        f"{scheme.name} keeps {nbytes(float(sum(kept.values())))} ("
-        + ", ".join(f"{part} {nbytes(float(size))}" for part, size in kept.items())
-        + f") and sends {nbytes(float(sum(row)))}"
-        for scheme, kept, row in zip(SCHEMES, memory, traffic, strict=True)
+        f"{row.name} keeps {nbytes(float(row.all_kept))} ("
+        + ", ".join(f"{part} {nbytes(float(size))}" for part, size in row.memory.items())
+        + f") and sends {nbytes(float(row.all_sent))}"
+        for row in rows
     ]
     return (
         f"Two bar charts for {_setting(parameters, ranks)}, both per rank: memory, and bytes "
