@@ -51,7 +51,7 @@ class Row:
     @property
     def expected(self) -> bool:
         """Whether nothing is broken but what is known to be."""
-        unordered = self.choice.removeprefix("v:") in NOT_IN_ORDER.get(self.collective, ())
+        unordered = self.choice in NOT_IN_ORDER.get(self.collective, ())
         known = ("order_kept", "refuses_what_it_cannot_do") if unordered else ()
         return self.is_known_to_end or (
             not self.note and all(name in known for name in self.broken)

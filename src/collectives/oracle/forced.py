@@ -86,7 +86,7 @@ MPICH: Final = {
 NOT_IN_ORDER: Final = {
     "allreduce": ("ring", "segmented_ring"),
     "reduce": ("chain", "pipeline", "binary", "binomial"),
-    "reduce_scatter": ("recursive_halving", "ring"),
+    "reduce_scatter": ("v:recursive_halving", "v:ring"),
 }
 """Those of Open MPI that combine operands in another order than that of the ranks even if the
 operation is not commutative; it does not choose them by itself then (open-mpi/ompi#7765)."""

@@ -1,0 +1,81 @@
+"""MPI libraries held to each of their algorithms: what is wrong is known, and only that is."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from collectives.oracle.check_mpi import Row, choices, matrix
+from collectives.oracle.forced import CALLS, CANNOT_RUN, MPICH, NOT_IN_ORDER, OPEN_MPI
+from collectives.registry import COLLECTIVES
+
+PROMISES = "right_values,order_kept,same_on_all_ranks,works_in_place"
+OPENMPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+REFUSED = {  # with an operation that is not commutative; measured, and as MPICH's source says
+    ("allreduce", "recursive_multiplying"), ("allreduce", "reduce_scatter_allgather"),
+    ("allreduce", "ring"), ("allreduce", "k_reduce_scatter_allgather"), ("reduce", "smp"),
+    ("reduce", "reduce_scatter_gather"), ("reduce_scatter", "pairwise"),
+    ("reduce_scatter", "recursive_halving"), ("reduce_scatter", "v:recursive_halving"),
+    ("scan", "smp"),
+}  # fmt: skip
+
+
+def test_tables_name_collectives_and_their_calls():
+    assert set(CALLS) <= set(COLLECTIVES)
+    calls = {call for pair in CALLS.values() for call in pair if call}
+    assert set(MPICH) <= calls
+    assert set(OPEN_MPI) <= calls
+    for collective, names in NOT_IN_ORDER.items():
+        assert set(names) <= set(choices("openmpi", collective))
+    for library, collective, choice in CANNOT_RUN:
+        assert choice in choices(library, collective)
+
+
+def test_a_row_is_as_expected_only_where_what_is_broken_is_known():
+    def row(library, collective, choice, broken):
+        verdicts = [{"property": broken, "status": "broken", "cases": 1, "detail": "",
+                     "fault": None}]  # fmt: skip
+        return Row(library, collective, choice, "command", {"verdicts": verdicts})
+
+    assert row("openmpi", "allreduce", "ring", "order_kept").expected
+    assert row("openmpi", "reduce_scatter", "v:ring", "order_kept").expected
+    assert not row("openmpi", "allreduce", "rabenseifner", "order_kept").expected
+    assert not row("openmpi", "allreduce", "ring", "right_values").expected
+    assert not Row("mpich", "allreduce", "ring", "command", {}, "exit code 9").expected
+    assert Row("mpich", "reduce_scatter", "v:pairwise", "command", {}, "exit code 9").expected
+    lines = "\n".join(matrix([row("openmpi", "allreduce", "ring", "order_kept")], markdown=True))
+    assert "✗" in lines
+    assert "as known" in lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("collective", CALLS)
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_every_algorithm_of_a_library_is_as_known(library, collective):
+    python = sys.executable if library == "mpich" else os.environ.get("OPENMPI_PYTHON")
+    if python is None:
+        pytest.skip("OPENMPI_PYTHON is not set to the Python of an environment with Open MPI")
+    path = os.pathsep.join([os.path.dirname(python), os.environ["PATH"]])
+    command = [
+        python, "-m", "collectives.oracle.check_mpi", "--library", library, "--force", "--quick",
+        "--json", "-n", "4", "--only", PROMISES, "--collective", collective,
+    ]  # fmt: skip
+    environment = os.environ | {"PATH": path} | (OPENMPI if library == "openmpi" else {})
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [Row(**row) for row in json.loads(done.stdout)["rows"]]
+    assert [row.choice for row in rows] == ["", *choices(library, collective)]
+    out_of_order = {row.choice for row in rows if "order_kept" in row.broken}
+    if library == "openmpi":
+        assert out_of_order == set(NOT_IN_ORDER.get(collective, ()))
+    else:
+        assert out_of_order == set()
+        refused = {row.choice for row in rows if row.statuses.get("order_kept") == "refused"}
+        assert refused == {choice for where, choice in REFUSED if where == collective}
