@@ -157,6 +157,73 @@ FAULTS = {
         module.fold_out = twice
         """,
     ),
+    "choose_wisely": (
+        "formula",
+        """
+        from collectives.sim import network
+        before = network._OnePort.carry
+        def carry(self, source, dest, nbytes, start):
+            return before(self, source, dest, 2 * nbytes, start)
+        network._OnePort.carry = carry
+        """,
+    ),
+    "alltoall": (
+        "bruck",
+        """
+        from collectives import find
+        object.__setattr__(find("alltoall", "bruck"), "function", lambda *args, **kwargs: None)
+        """,
+    ),
+    "hierarchical": (
+        "value",
+        """
+        import collectives.algorithms.allreduce.multi_leader as module
+        module.allgather_ring = lambda *args, **kwargs: None
+        """,
+    ),
+    "floating_point": (
+        "ranks",
+        """
+        from collectives import find
+        before = find("allreduce", "ring").function
+        def other_bits(comm, sendbuf, recvbuf, **options):
+            before(comm, sendbuf, recvbuf, **options)
+            recvbuf[comm.rank] += 1
+        object.__setattr__(find("allreduce", "ring"), "function", other_bits)
+        """,
+    ),
+    "case_study": (
+        "formula",
+        """
+        from collectives import find
+        before = find("allreduce", "ring").function
+        def twice(*args):
+            before(*args)
+            before(*args)
+        object.__setattr__(find("allreduce", "ring"), "function", twice)
+        """,
+    ),
+    "nccl_tuning": (
+        "bytes",
+        """
+        from collectives import SUM, find
+        before = find("allreduce", "multi_ring").function
+        def one_channel(comm, sendbuf, recvbuf, op=SUM, *, channels=2, per_node=4):
+            before(comm, sendbuf, recvbuf, op, channels=1, per_node=per_node)
+        object.__setattr__(find("allreduce", "multi_ring"), "function", one_channel)
+        """,
+    ),
+    "misconceptions": (
+        "runs",
+        """
+        from collectives import find
+        before = find("allreduce", "ring").function
+        def twice(*args, **options):
+            before(*args, **options)
+            before(*args, **options)
+        object.__setattr__(find("allreduce", "ring"), "function", twice)
+        """,
+    ),
 }
 """By lesson: the check that has to fail, and a fault that is planted before it runs."""
 
