@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from collectives.blocks import Counts, EvenCounts, even, split
-from collectives.comm import Array, Comm, GraphComm, is_in_place
+from collectives.comm import Array, Comm, GraphComm, is_in_place, on_device
 from collectives.op import SUM, Op, as_op
 
 Prepared = dict[str, Any]
@@ -207,6 +207,10 @@ def _fits(got: Array, got_name: str, wanted: Array, wanted_name: str) -> None:
 
 
 def _apart(sendbuf: Array, recvbuf: Array) -> None:
+    if on_device(sendbuf) or on_device(recvbuf):
+        from collectives.gpu import in_one_place
+
+        in_one_place(sendbuf, recvbuf)
     if np.may_share_memory(sendbuf, recvbuf):
         raise ValueError("sendbuf and recvbuf overlap; pass IN_PLACE as sendbuf to reuse recvbuf")
 

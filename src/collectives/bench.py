@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from collectives.comm import Array, private
+from collectives.comm import Array, on_device, private
+from collectives.gpu import HOST, Device, GpuComm
 from collectives.oracle.cases import Buffers, Case
 from collectives.registry import UnsupportedError, algorithms
 
@@ -60,24 +61,40 @@ class Machine:
     gamma: float
 
 
-def fit(comm: Any, *, repetitions: int = 30) -> Machine:
+def fit(comm: Any, *, repetitions: int = 30, device: Device = HOST) -> Machine:
     """Fit the model by ping-pong between ranks 0 and 1, and by adding vectors, on all ranks.
 
     Alpha is the time of the smallest message, beta the slope up to the largest. With a single
-    rank both are 0.
+    rank both are 0. The balls and vectors are on `device`.
     """
+    handed = comm if device is HOST else GpuComm(comm)
     sizes = (8, 1 << 20)
     calls: dict[str, Callable[[], Any]] = {}
     for size in sizes:
-        ball = np.zeros(size, np.uint8)
-        calls[str(size)] = lambda ball=ball: _there_and_back(comm, ball)  # type: ignore[misc]
-    total, vector = np.ones(1 << 17), np.ones(1 << 17)
-    calls["add"] = lambda: np.add(total, vector, out=total)
+        ball = device.array(np.zeros(size, np.uint8))
+        calls[str(size)] = lambda ball=ball: _there_and_back(handed, ball)  # type: ignore[misc]
+    total, vector = (device.array(np.ones(1 << 17)) for _ in range(2))
+    calls["add"] = _finished(partial(np.add, total, vector, out=total), [total], device)
     small, large, added = interleaved(comm, calls, repetitions=repetitions).values()
     if comm.size == 1:
         return Machine(0.0, 0.0, added / total.nbytes)
     alpha, beta = small / 2, max(large - small, 0.0) / 2 / (sizes[1] - sizes[0])
     return Machine(alpha, beta, added / total.nbytes)
+
+
+def _finished(
+    call: Callable[[], Any], buffers: Iterable[Any], device: Device
+) -> Callable[[], None]:
+    """Return `call` that returns when what it launched on the device of `buffers` is done."""
+    on_it = [array for array in buffers if on_device(array)]
+    if not on_it:
+        return call
+
+    def finished() -> None:
+        call()
+        device.synchronize(on_it[-1])
+
+    return finished
 
 
 def _there_and_back(comm: Any, ball: Array) -> None:
@@ -97,9 +114,12 @@ class _Library:
     """
 
     is_private = False
+    takes_devices = True
 
-    def __init__(self, comm: Any) -> None:
-        self.comm, self.rank, self.size = private(comm), comm.rank, comm.size
+    def __init__(self, comm: Any, device: Device) -> None:
+        inner = private(comm)
+        self.comm = inner if device is HOST else GpuComm(inner)
+        self.rank, self.size = comm.rank, comm.size
         self.call: partial[Any]
 
     def private(self) -> _Library:
@@ -143,12 +163,13 @@ class Row:
 
 
 def measure(
-    comm: Any, collective: str, nbytes: int, machine: Machine, *, repetitions: int = 20
-) -> Row:
+    comm: Any, collective: str, nbytes: int, machine: Machine, *, repetitions: int = 20,
+    device: Device = HOST,
+) -> Row:  # fmt: skip
     """Time all algorithms of a collective that this number of ranks allows, in turns.
 
     Every rank of an MPI communicator calls this; `nbytes` is the size of the whole vector, of
-    float64 elements.
+    float64 elements on `device`.
     """
     p, itemsize = comm.size, 8
     case = Case(collective, p, nbytes // itemsize)
@@ -158,17 +179,18 @@ def measure(
     calls, models = {}, {}
     for entry in algorithms(collective):
         own = Buffers(case, comm.rank, values)
-        buffers = case.buffers(comm.rank, own.sent.inside, own.received.inside).values()
+        given = case.buffers(comm.rank, own.sent.inside, own.received.inside).values()
+        buffers = [device.array(x) if isinstance(x, np.ndarray) else x for x in given]
         call = partial(entry.function, comm, *buffers, **case.options(comm.rank))
         if entry.kind == "built-in":
-            library = _Library(comm)
+            library = _Library(comm, device)
             entry.function(library, *buffers, **case.options(comm.rank))
             call = library.call
         try:
             call()
         except UnsupportedError:  # on all ranks alike, before any message
             continue
-        calls[entry.name] = call
+        calls[entry.name] = _finished(call, buffers, device)
         cost = case.cost(entry.cost) if entry.cost else None
         if cost is not None:
             seconds = cost.times(itemsize).time(machine.alpha, machine.beta, machine.gamma)

@@ -56,6 +56,11 @@ def flat(buffer: Any) -> Any:
     return buffer if buffer.ndim == 1 else buffer.reshape(-1)
 
 
+def on_device(array: Any) -> bool:
+    """Tell whether `array` lies in the memory of a GPU, as CuPy's do."""
+    return type(array) is not np.ndarray and hasattr(type(array), "__cuda_array_interface__")
+
+
 class Request(Protocol):
     """A send or receive that may still be under way."""
 
@@ -174,16 +179,20 @@ def in_mpi(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "fiucb" and dtype.num < _MADE_ELSEWHERE and dtype.isnative
 
 
-def carrier(comm: Any, dtype: np.dtype[Any]) -> Any:
-    """Return `private` of `comm`, on which arrays of `dtype` can be sent.
+def carrier(comm: Any, array: Array) -> Any:
+    """Return `private` of `comm`, on which `array` and others like it can be sent.
 
-    Where MPI has no such elements, they travel as bytes.
+    Arrays on a device go through `gpu.GpuComm`. Elements that MPI lacks travel as bytes.
     """
-    if in_mpi(dtype) or not hasattr(comm, "Allreduce"):
-        return private(comm)
-    if dtype.hasobject:
+    dtype = array.dtype
+    known = in_mpi(dtype) or not hasattr(comm, "Allreduce")
+    if not known and dtype.hasobject:
         raise ValueError(f"dtype is {dtype}, whose elements are references; wants plain numbers")
-    return AsBytes(private(comm), dtype)
+    if on_device(array):
+        from collectives.gpu import for_arrays_like
+
+        comm = for_arrays_like(array, comm)
+    return private(comm) if known else AsBytes(private(comm), dtype)
 
 
 class AsBytes:

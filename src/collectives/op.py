@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from collectives.comm import Array, in_mpi
+from collectives.comm import Array, in_mpi, on_device
 from collectives.library import as_elements
 
 
@@ -116,6 +116,10 @@ class _MadeByMPI(Op):
     handle: Any = None
 
     def __call__(self, lower: Array, higher: Array, out: Array) -> Array:
+        if on_device(out):
+            from collectives.gpu import on_host
+
+            return on_host(self, lower, higher, out)
         result = out if out is higher else higher.copy()
         if in_mpi(out.dtype):
             self.handle.Reduce_local(lower, result)

@@ -183,7 +183,7 @@ def algorithm(
                 _demand(entry, {"comm": comm} | prepared)
             for name in _BUFFERS:
                 if prepared.get(name) is not None:
-                    return body(carrier(comm, prepared[name].dtype), **prepared)
+                    return body(carrier(comm, prepared[name]), **prepared)
             return body(private(comm), **prepared)
 
         name = body.__name__.removeprefix(f"{collective}_")

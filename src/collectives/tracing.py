@@ -7,6 +7,7 @@ tables and pictures; nobody writes schedules by hand.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections import Counter
@@ -18,10 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from collectives.comm import Array, Subgroup, flat, is_private, private
+from collectives.comm import Array, Subgroup, flat, is_private, on_device, private
 from collectives.op import SUM, Op
 
 _GROUPS = Subgroup.Send.__code__.co_filename
+_PASSING_ON = (_GROUPS, os.path.join(os.path.dirname(_GROUPS), "gpu", "comm.py"))
 
 
 class Hold(NamedTuple):
@@ -73,7 +75,8 @@ class Event:
         The tag of the message; -1 where there is none.
     number : int
         How many messages with this tag this rank had posted before to, or from, this peer: the
-        k-th send meets the k-th receive. -1 for receives that would have taken others too.
+        k-th send meets the k-th receive. -1 for receives that would have taken those with other
+        tags too, -2 for those that would have taken any rank's.
     payload : array or None
         A copy of what was sent, received or combined, where the trace keeps it.
     holds : tuple of Hold
@@ -132,11 +135,11 @@ class Trace:
     ) -> None:
         """Record what began at `start` and ends now, called `depth` frames further up."""
         frame = sys._getframe(depth)
-        while frame.f_code.co_filename == _GROUPS and frame.f_back is not None:
-            frame = frame.f_back  # a Subgroup only passes the call on
+        while frame.f_code.co_filename in _PASSING_ON and frame.f_back is not None:
+            frame = frame.f_back  # a Subgroup, a GpuComm
         buffer = flat(end.buffer)
         nbytes = buffer.nbytes if end.nbytes is None else end.nbytes
-        kept = buffer[: nbytes // buffer.dtype.itemsize].copy() if self.keep and ended else None
+        kept = _copy(buffer[: nbytes // buffer.dtype.itemsize]) if self.keep and ended else None
         self.events.append(
             Event(
                 end.rank, self.steps, end.kind, call, end.peer, nbytes,
@@ -179,6 +182,15 @@ class _TracedOp(Op):
     def mpi(self, dtype: np.dtype[Any]) -> Iterator[Any]:
         with self.inner.mpi(dtype) as lent:
             yield lent
+
+
+def _copy(array: Array) -> Array:
+    """Return a copy on the host."""
+    if not on_device(array):
+        return array.copy()
+    from collectives.gpu import to_host
+
+    return to_host(array)
 
 
 def _now(comm: Any) -> float:
@@ -283,7 +295,7 @@ class TraceComm:
         if _is_nobody(peer):
             return None
         if peer is None or not 0 <= peer < len(self.members):
-            return _End(kind, buffer, self.world_rank, -1, -1, -1)
+            return _End(kind, buffer, self.world_rank, -1, -1, -2)
         peer = self.members[peer]
         if tag < 0:
             return _End(kind, buffer, self.world_rank, peer, -1, -1)

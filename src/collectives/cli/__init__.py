@@ -40,7 +40,7 @@ def fail(message: str) -> None:
     sys.exit(2)
 
 
-from collectives.cli import (  # noqa: E402  its commands
+from collectives.cli import (  # noqa: E402, F401  its commands
     bench,
     catalogue,
     check,

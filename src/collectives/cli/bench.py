@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from collectives.cli import app, fail, quantities
+from collectives.cli.options import DeviceName, RequireGpuAware
 from collectives.draw import tables
 from collectives.launch import abort_on_error, agree, under_mpi
 from collectives.registry import COLLECTIVES, find, known_collective
@@ -22,6 +23,8 @@ def bench(
         str,
         typer.Option(help="of the whole vector: a list, ... stands for steps by 4"),
     ] = "8,1KiB,...,4MiB",
+    device: DeviceName = "cpu",
+    require: RequireGpuAware = False,
     repetitions: Annotated[int, typer.Option(min=1, help="of every call, in turns")] = 20,
     plot: Annotated[Path | None, typer.Option(help="also draw it: a .png or .svg file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
@@ -43,11 +46,13 @@ def bench(
         from mpi4py import MPI
 
         from collectives import bench as timing
+        from collectives.gpu import at_hand
 
         comm = MPI.COMM_WORLD
-        machine = timing.fit(comm)
+        where = at_hand(device)
+        machine = timing.fit(comm, device=where)
         rows = [
-            timing.measure(comm, each, size, machine, repetitions=repetitions)
+            timing.measure(comm, each, size, machine, repetitions=repetitions, device=where)
             for size in quantities.each("sizes", sizes, quantities.size, factor=4)
             for each in chosen
         ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from collectives.comm import flat
 from collectives.sim.errors import SimulationError
 from collectives.sim.kernel import Group, Nothing, Operation, Receive, Send
 from collectives.sim.phantom import Phantom
@@ -70,7 +71,7 @@ class SimComm:
         recvtag: int | None = None,
         status: Any = None,
     ) -> None:
-        if type(sendbuf) is not Phantom and np.may_share_memory(_array(sendbuf), _array(recvbuf)):
+        if type(sendbuf) is not Phantom and np.may_share_memory(flat(sendbuf), flat(recvbuf)):
             raise SimulationError(
                 f"rank {self.rank}: the send and receive buffers of Sendrecv overlap"
             )
@@ -168,7 +169,7 @@ class SimComm:
         kernel, group, me = self.kernel, self.group, self.me
         payload = None
         if type(buf) is not Phantom:
-            buf = _array(buf)
+            buf = flat(buf)
             payload = buf.copy()
         nbytes = buf.nbytes
         me.clock += kernel.overhead
@@ -197,8 +198,8 @@ class SimComm:
                 return self._no_peer(source, "source")
             source = None
         if type(buf) is not Phantom:
-            buf = _array(buf)
-            if not buf.flags.writeable:
+            buf = flat(buf)
+            if not getattr(buf.flags, "writeable", True):  # CuPy has no read-only arrays
                 raise SimulationError(f"rank {self.rank}: {call} into a read-only buffer")
         group, kernel, size = self.group, self.kernel, self.size
         sender = None if source is None else group.members[source]
@@ -314,23 +315,6 @@ def _first(tag: int | None, *places: tuple[dict[int, list[Any]], int]) -> Any:
                 found.append((operation.number, queues, key))
                 break
     return _take(tag, *min(found, key=lambda place: place[0])[1:]) if found else None
-
-
-def _array(buf: Any) -> np.ndarray[Any, Any]:
-    """Return the flat view of a buffer: an array, or mpi4py's ``[array, count, start, type]``."""
-    if isinstance(buf, list | tuple):
-        array, parts = _array(buf[0]), buf[1:]
-        if parts and isinstance(parts[0], tuple):  # (count, start)
-            parts = parts[0]
-        numbers = [part for part in parts if isinstance(part, int | np.integer)]
-        count, start = (*numbers, 0)[:2] if numbers else (array.size, 0)
-        if min(count, start) < 0 or start + count > array.size:
-            raise ValueError(f"{count} elements from {start} on, of a buffer of {array.size}")
-        return array[start : start + count]
-    array = buf if isinstance(buf, np.ndarray) else np.frombuffer(buf, np.uint8)
-    if not array.flags.c_contiguous:
-        raise BufferError(f"buffer {array.dtype}{array.shape} is not contiguous")
-    return array if array.ndim == 1 else array.reshape(-1)
 
 
 def _is_any_source(source: int) -> bool:
