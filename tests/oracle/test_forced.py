@@ -77,5 +77,6 @@ def test_every_algorithm_of_a_library_is_as_known(library, collective):
         assert out_of_order == set(NOT_IN_ORDER.get(collective, ()))
     else:
         assert out_of_order == set()
-        refused = {row.choice for row in rows if row.statuses.get("order_kept") == "refused"}
+        order = {row.choice: row.statuses.get("order_kept") for row in rows}
+        refused = {choice for choice, status in order.items() if status == "refused"}
         assert refused == {choice for where, choice in REFUSED if where == collective}

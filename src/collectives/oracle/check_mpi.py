@@ -38,7 +38,7 @@ class Row:
 
     @property
     def statuses(self) -> dict[str, str]:
-        """The verdict on every promise: ``refused`` where no case was taken."""
+        """The verdict on every promise: ``refused`` where not every case was taken."""
         return {
             verdict["property"]: "refused" if _refused(verdict) else verdict["status"]
             for verdict in self.report.get("verdicts", ())
@@ -64,7 +64,7 @@ class Row:
 
 
 def _refused(verdict: dict[str, Any]) -> bool:
-    return verdict["status"] == "held" and not verdict["cases"] and "refused" in verdict["detail"]
+    return verdict["status"] != "broken" and "cases refused" in verdict["detail"]
 
 
 def choices(library: str, collective: str) -> Iterator[str]:
@@ -141,14 +141,14 @@ def matrix(rows: Sequence[Row], *, markdown: bool) -> Iterator[str]:
         yield ""
         yield "; ".join(f"{i} `{name}`" for i, name in enumerate(names, start=1))
         yield ""
-        yield "✓ held, ✗ broken, r refused in every case, - not observable there or not claimed"
+        yield "✓ held, ✗ broken, r held where it was not refused, - not observable there or not claimed"
         return
     for i, name in enumerate(names):
         yield " " * label + "  " + "| " * i + f"{name}"
     for row in rows:
         cells = " ".join(_LETTERS[row.statuses.get(name, "")] for name in names)
         yield f"{_label(row):{label}}  {cells}  {_remark(row)}".rstrip()
-    yield "P held, F broken, r refused in every case, - not observable there or not claimed"
+    yield "P held, F broken, r held where it was not refused, - not observable there or not claimed"
 
 
 _MARKS: Final = {

@@ -91,8 +91,12 @@ NOT_IN_ORDER: Final = {
 """Those of Open MPI that combine operands in another order than that of the ranks even if the
 operation is not commutative; it does not choose them by itself then (open-mpi/ompi#7765)."""
 
+_NEEDED: Final = "refuses what MPICH itself needs to make a communicator"
 CANNOT_RUN: Final = {
-    ("mpich", "allreduce", "smp"): "on one node it refuses, and making a communicator needs it",
+    ("mpich", "allgather", "recursive_doubling"): f"{_NEEDED}, unless p is a power of two",
+    ("mpich", "allreduce", "smp"): f"{_NEEDED} on one node",
+    ("mpich", "barrier", "smp"): f"{_NEEDED} on one node",
+    ("mpich", "bcast", "smp"): f"{_NEEDED} on one node",
     ("mpich", "reduce_scatter", "v:noncommutative"): "uneven blocks: aborts instead of refusing",
     ("mpich", "reduce_scatter", "v:pairwise"): "in place: aborts as it copies a block onto itself",
 }

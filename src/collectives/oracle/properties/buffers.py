@@ -85,7 +85,8 @@ def ignored_arguments_ignored(world: World, function: Target, case: Case) -> Fin
         )
         if found is None:
             return None
-        return replace(found, text=f"with {what} where nothing is wanted: {found}", kind="ignored")
+        kind = "refused" if found.kind == "refused" else "ignored"
+        return replace(found, text=f"with {what} where nothing is wanted: {found}", kind=kind)
 
     return first(map(finding, ("garbage",) if case.collective == "exscan" else _GARBAGE))
 
