@@ -298,7 +298,8 @@ class Case:
 
     def wrong_calls(self, rank: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield what `rank` must refuse: what is wrong with it, and the arguments."""
-        sendbuf, recvbuf = np.zeros(self.input_size(rank)), np.zeros(self.room(rank))
+        sendbuf = np.arange(1.0, self.input_size(rank) + 1)
+        recvbuf = -np.arange(1.0, self.room(rank) + 1)  # not 0: that it is cleared must show
         good = self.buffers(rank, sendbuf, recvbuf) | self.options(rank)
         wrong = [*self._wrong_buffers(rank, good), *self._wrong_numbers(rank, good)]
         yield from ((what, good | arguments) for what, arguments in wrong)

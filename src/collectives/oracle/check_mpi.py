@@ -141,16 +141,17 @@ def matrix(rows: Sequence[Row], *, markdown: bool) -> Iterator[str]:
         yield ""
         yield "; ".join(f"{i} `{name}`" for i, name in enumerate(names, start=1))
         yield ""
-        yield "✓ held, ✗ broken, r held where it was not refused, - not observable there or not claimed"
+        yield f"✓ held, ✗ broken, {_ELSE}"
         return
     for i, name in enumerate(names):
         yield " " * label + "  " + "| " * i + f"{name}"
     for row in rows:
         cells = " ".join(_LETTERS[row.statuses.get(name, "")] for name in names)
         yield f"{_label(row):{label}}  {cells}  {_remark(row)}".rstrip()
-    yield "P held, F broken, r held where it was not refused, - not observable there or not claimed"
+    yield f"P held, F broken, {_ELSE}"
 
 
+_ELSE: Final = "r held where it was not refused, - not observable there or not claimed"
 _MARKS: Final = {
     "held": "✓", "broken": "✗", "refused": "r", "not observable": "-", "not claimed": "-",
     "could not run": "!", "": " ",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from collectives.dtypes import finfo
 from collectives.op import SUM
 from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding
@@ -70,6 +71,8 @@ def suspected(evidence: Mapping[str, Evidence]) -> str:
     if not broken:
         return ""
     main = [x for name in _MAIN for x in broken.get(name, ())]
+    if any(finding.kind == "anyone" for findings in broken.values() for finding in findings):
+        return "F9"
     if not main:
         return _around(broken)
     held = [case for name in _MAIN if name in evidence for case in evidence[name].held]
@@ -85,19 +88,24 @@ def _around(broken: Mapping[str, Sequence[Finding]]) -> str:
     """Decide where every plain call is right."""
     kinds = {finding.kind for findings in broken.values() for finding in findings}
     rules = [
-        ("F9", {"anyone", "left over", "unwaited", "mismatched"} & kinds),
+        ("F9", {"left over", "unwaited", "mismatched"} & kinds),
         ("F10", "finishes_without_buffering" in broken),
         ("F4", {"input", "outside", "leftover", "ignored"} & kinds),
         ("F4", "works_in_place" in broken),
         ("F12", "any_communicator" in broken),
         ("F11", "survives_skew" in broken),
         ("F7", {"bits", "repeat", "special", "bound"} & kinds),
-        ("F6", "order" in kinds),
+        ("F6", "order" in kinds or _is_wrong_composed(broken)),
         ("F9", {"foreign", "messages"} & kinds),
         ("F8", "big_counts" in broken),
         ("F13", "accepted" in kinds),
     ]
     return next((name for name, holds in rules if holds), "")
+
+
+def _is_wrong_composed(broken: Mapping[str, Sequence[Finding]]) -> bool:
+    """Tell whether an operation of the caller's is taken, and its result is wrong."""
+    return any(x.kind in ("value", "place") for x in broken.get("refuses_what_it_cannot_do", ()))
 
 
 # ------------------------------------------------------------------ what it is confined to
@@ -116,16 +124,31 @@ def _confined(
     if plain and all(case.dtype for case in cases):
         if _float_faults(broken) and all(dtype_of(case).kind in "iub" for case in cases):
             return "F7"
-        return "F5"
-    if any(map(_is_near, main)) and any(case.dtype and dtype_of(case).kind == "f" for case in held):
+        return "F7" if all(map(_is_near, main)) else "F5"
+    if _was_float(main) and any(dtype_of(case).kind == "f" for case in held):
         return "F7"
-    cyclic = all(finding.kind in ("deadlock", "mismatched") for finding in main)
     ours = [case for case in cases if case.op is SUM and not case.dtype]
-    if ours and not cyclic and any(_is_only(edge, ours, plain) for edge in _EDGES):
+    plainly = [x for x in main if x.case.op is SUM and not x.case.dtype]
+    edges = _EDGES if _is_boundary(plainly) else _EDGES_OF_DATA
+    if ours and any(_is_only(edge, ours, plain) for edge in edges):
         return "F3"
+    if ours and all(case.chosen for case in ours) and any(not case.chosen for case in plain):
+        return "F3"  # where segments end
     if ours and all(case.root for case in ours) and any(not c.root for c in plain if c.rooted):
         return "F2"
     return ""
+
+
+def _is_boundary(main: Sequence[Finding]) -> bool:
+    """Tell whether it may be the number of ranks that matters.
+
+    If ranks hang, or blocks are exchanged, that the number of ranks hides it says little: of two
+    ranks, the left neighbour is the right one.
+    """
+    hangs = all(finding.kind in ("deadlock", "mismatched") for finding in main)
+    kinds = {finding.kind for finding in main}
+    moved = "place" in kinds and kinds <= {"place", "truncated"}
+    return not hangs and not (moved and any(finding.case.p > 2 for finding in main))
 
 
 def _float_faults(broken: Mapping[str, Sequence[Finding]]) -> bool:
@@ -134,13 +157,23 @@ def _float_faults(broken: Mapping[str, Sequence[Finding]]) -> bool:
 
 
 def _is_near(finding: Finding) -> bool:
-    """Tell whether an integer is nearly right, as if it had been a float in between."""
-    if finding.kind != "value" or dtype_of(finding.case).kind not in "iu":
+    """Tell whether a number is nearly right, as if it had been of a shorter type in between."""
+    if finding.kind != "value":
         return False
-    if not all(text.lstrip("-").isdigit() for text in (finding.got, finding.wanted)):
+    dtype = dtype_of(finding.case)
+    try:
+        if dtype.kind in "iu":
+            got, wanted = int(finding.got), int(finding.wanted)
+            return abs(wanted) > 2**24 and abs(got - wanted) < abs(wanted) / 2**10
+        close = float(finfo(dtype).eps) ** (1 / 3)
+        return abs(float(finding.got) - float(finding.wanted)) <= close * abs(float(finding.wanted))
+    except ValueError:
         return False
-    got, wanted = int(finding.got), int(finding.wanted)
-    return abs(wanted) > 2**24 and abs(got - wanted) < abs(wanted) / 2**10
+
+
+def _was_float(main: Sequence[Finding]) -> bool:
+    """Tell whether integers are nearly right, as if they had been floats in between."""
+    return any(dtype_of(x.case).kind in "iu" and _is_near(x) for x in main)
 
 
 def _is_only(edge: Callable[[Case], bool], broken: Iterable[Case], held: Sequence[Case]) -> bool:
@@ -167,17 +200,21 @@ def _is_short(case: Case) -> bool:
     return 0 in (case.counts or ()) or (not case.by_blocks and case.n < case.p)
 
 
-_EDGES: Final[tuple[Callable[[Case], bool], ...]] = (
+_EDGES_OF_DATA: Final[tuple[Callable[[Case], bool], ...]] = (
     _is_uneven,
     _is_short,
     lambda case: not _has_data(case),
+    lambda case: not _has_data(case) or _is_uneven(case) or _is_short(case),
+)
+
+_EDGES: Final[tuple[Callable[[Case], bool], ...]] = (
+    *_EDGES_OF_DATA,
     lambda case: case.p == 1,
     lambda case: case.p == 2,
     lambda case: case.p <= 2,
     lambda case: case.p.bit_count() > 1,
     lambda case: case.p % 2 == 1,
     lambda case: case.p.bit_count() > 1 or _is_uneven(case),
-    lambda case: not _has_data(case) or _is_uneven(case) or _is_short(case),
 )
 """Where boundaries are: blocks of different sizes or none, no data, one rank, two, not 2^k, odd."""
 

@@ -49,7 +49,9 @@ def operations(collective: str, ranks: Sequence[int] = RANKS) -> Iterator[Case]:
     for case in one_per_size(collective, ranks) if FORMS[collective].reduces else ():
         for op in PREDEFINED.values():
             if op is not SUM:
-                yield replace(case, op=op, dtype="int64" if op in (MIN, MAX) else "uint64")
+                yield replace(case, op=op, dtype="uint64")
+            if op in (MIN, MAX):
+                yield replace(case, op=op, dtype="int64")
 
 
 def dtypes(collective: str, ranks: Sequence[int] = FEW) -> Iterator[Case]:

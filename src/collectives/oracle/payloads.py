@@ -34,9 +34,10 @@ x -> a x + b modulo 2**32, and two maps are composed."""
 def exact(case: Case, dtype: np.dtype[Any] = UINT64, seed: int = 0) -> list[Array]:
     """Return random values that differ by rank and element and combine without rounding.
 
-    Integers have their whole range (sums wrap); floats are small integers, or powers of two where
-    they are multiplied; of a float8, which has room for few, some ranks bring none. Where one
-    operand alone can decide the result, as with MAX, ranks take turns by element.
+    Integers have their whole range (sums wrap); floats that are only moved have all their digits,
+    others are small integers, or powers of two where they are multiplied; of a float8, which has
+    room for few, some ranks bring none. Where one operand alone can decide the result, as with
+    MAX, ranks take turns by element.
 
     Examples
     --------
@@ -132,6 +133,8 @@ def _random(draw: np.random.Generator, size: int, dtype: np.dtype[Any], case: Ca
         if op is PROD:
             return integers | 1  # odd: what one rank brings is not lost in a product of even ones
         return integers | limits.min if op is MAX else integers  # below 0: no zero may win
+    if not case.reduces:
+        return _moved(draw, size, dtype)
     if op in (MIN, MAX):
         values = draw.random(size) - (op is MAX)
     elif op is PROD:
@@ -144,6 +147,20 @@ def _random(draw: np.random.Generator, size: int, dtype: np.dtype[Any], case: Ca
         values = draw.integers(low, high, size) + 1j * draw.integers(low, high, size) * (
             dtype.kind == "c"
         )
+    return _as(dtype, values)
+
+
+def _moved(draw: np.random.Generator, size: int, dtype: np.dtype[Any]) -> Array:
+    """Return floats with all their digits: through a shorter type they do not pass unchanged."""
+    values, more = (draw.standard_normal(size) + 1j * draw.standard_normal(size) for _ in range(2))
+    moved = _as(dtype, values)
+    if dtype.itemsize > np.dtype(complex if dtype.kind == "c" else float).itemsize:
+        moved = moved + _as(dtype, more) / dtype.type(2**56)
+    return moved
+
+
+def _as(dtype: np.dtype[Any], values: Array) -> Array:
+    """Return complex numbers as what of them the type can hold."""
     if dtype.kind != "c":
         values = values.real
         if float(finfo(dtype).min) > 0:  # float8_e8m0fnu has neither signs nor a zero

@@ -50,7 +50,7 @@ def refuses_what_it_cannot_do(
             return Finding(case, f"order is kept, yet {case.op} refused", "order")
         if missing:
             calls = [
-                case.buffers(rank, inputs[rank], np.zeros(case.room(rank), UINT64))
+                case.buffers(rank, inputs[rank], np.ones(case.room(rank), UINT64))
                 | case.options(rank)
                 for rank in range(case.p)
             ]
