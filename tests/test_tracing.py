@@ -189,7 +189,7 @@ def test_receive_from_any_rank_tells_from_whom_it_was():
             comm.Recv(np.zeros(1), None)
 
     _, traces = traced(program, 2)
-    assert [(e.peer, e.tag, e.number) for e in traces[0].events] == [(1, 0, -1)]
+    assert [(e.peer, e.tag, e.number) for e in traces[0].events] == [(1, 0, -2)]
 
 
 def test_messages_to_nobody_are_no_messages():

@@ -174,7 +174,7 @@ def test_run_explains_what_breaks_off(ranks, tmp_path):
     where = [] if ranks else ["-p", 4]
     done = run("run", "allreduce", f"{file}:mutated", "--elements", 7, *where, ranks=ranks)
     assert done.returncode == 1
-    assert "rank 0 block 0 has 0+2+3, wants 0+1+2+3" in done.stdout + done.stderr
+    assert "rank 0 block 0 element 0 has 0+2+3, wants 0+1+2+3" in done.stdout + done.stderr
 
 
 def test_run_explains_a_deadlock(tmp_path):
