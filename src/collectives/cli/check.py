@@ -22,7 +22,7 @@ class _OptionalFile(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         filled: list[str] = []
-        for word, following in zip(args, [*args[1:], "--"], strict=True):
+        for word, following in zip(args, [*args, "--"][1:], strict=True):
             filled.append(word)
             if word in ("--json", "--junit") and following.startswith("-") and following != "-":
                 filled.append("-")
