@@ -8,7 +8,8 @@ from collectives.registry import COLLECTIVES, algorithms
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for the modules beside this file
-from gallery_scripts import write_scripts  # noqa: E402
+from gallery_scripts import write, write_scripts  # noqa: E402
+from lesson_pages import write_lessons  # noqa: E402
 
 project = "collectives"
 author = "The collectives developers"
@@ -39,8 +40,9 @@ html_static_path = ["_static"]
 html_css_files = ["gallery.css"]
 html_sidebars = {"pictures/**": []}  # room for pictures
 
-# The scripts in gallery/ are run, and their pages written to pictures/. Runs are short, so that all
-# pictures are drawn again in every build; `-D plot_gallery=0` builds the other pages only.
+# The scripts in gallery/ are run, and their pages written to pictures/; so are the lessons, for the
+# pages in lessons/. Runs are short, so that all pictures are drawn again in every build;
+# `-D plot_gallery=0` builds the other pages only.
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "pictures",
@@ -71,15 +73,14 @@ def page(collective):
     return f"{title}\n\n.. automodule:: {package}\n\n{pictures}\n\n{names}\n"
 
 
-def write_pages(_app):
-    """Write a page and a script per collective, touching only what has changed."""
+def write_pages(app):
+    """Write pages of lessons and a page and a script per collective, touching what has changed."""
+    write_lessons(HERE / "lessons", again=app.config.sphinx_gallery_conf["plot_gallery"])
     write_scripts(HERE / "gallery" / "collectives")
     folder = HERE / "collectives"
     folder.mkdir(exist_ok=True)
     for collective in COLLECTIVES:
-        file, text = folder / f"{collective}.rst", page(collective)
-        if not file.exists() or file.read_text() != text:
-            file.write_text(text)
+        write(folder / f"{collective}.rst", page(collective))
 
 
 def setup(app):

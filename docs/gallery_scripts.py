@@ -63,9 +63,13 @@ def write_scripts(folder: Path) -> None:
     texts = {"GALLERY_HEADER.rst": HEADER}
     texts |= {f"{collective}.py": script(collective) for collective in COLLECTIVES}
     for name, text in texts.items():
-        file = folder / name
-        if not file.exists() or file.read_text() != text:
-            file.write_text(text)
+        write(folder / name, text)
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file unless it holds this text already: what has not changed is not built again."""
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        file.write_text(text, encoding="utf-8")
 
 
 def script(collective: str) -> str:

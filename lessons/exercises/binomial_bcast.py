@@ -5,7 +5,8 @@ Story   Rank `root` has a vector, and all others need it. Telling them one after
         (`flat_bcast`), then let everybody who knows tell somebody (`binomial_bcast`).
 
 Spec    `buf` (n elements) holds the vector on the root before, and on every rank after. Any p, any
-        root, any n, 0 too. `comm` has MPI's point-to-point calls: Send, Recv, Sendrecv, Isend, Irecv.
+        root, any n, 0 too. `comm` has MPI's point-to-point calls: Send, Recv, Sendrecv, Isend,
+        Irecv.
 
 Size    6 lines and 10 lines; 15 minutes.
 

@@ -14,7 +14,8 @@ Budget  binomial_reduce: messages p - 1, elements (p - 1) * n, steps ceil(log2(p
 
 Predict How many messages does the root receive, of 8 ranks? Write it into PREDICTION.
 
-More    Which roots can keep the order without one more message? (`collectives show reduce binomial`)
+More    Which roots can keep the order without one more message? `collectives show reduce
+        binomial` knows.
 
 collectives grade lessons/exercises/binomial_reduce.py
 """

@@ -11,8 +11,8 @@ Spec    An all-reduce like ring_allreduce, whose reduce-scatter sends at most `s
 
 Size    15 lines; 25 minutes.
 
-Budget  ring_pipelined: messages p * (p - 1) * (ceil(n / (p * segment)) + 1), elements 2 * (p - 1) * n,
-        steps (p - 1) * (ceil(n / (p * segment)) + 1)
+Budget  ring_pipelined: messages p * (p - 1) * (ceil(n / (p * segment)) + 1),
+        elements 2 * (p - 1) * n, steps (p - 1) * (ceil(n / (p * segment)) + 1)
 
 Predict Blocks of 12 elements, segments of 4: how many messages does each of 4 ranks send in the
         reduce-scatter? Write it into PREDICTION.

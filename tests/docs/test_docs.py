@@ -76,6 +76,18 @@ def test_program_of_the_readme(program):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)", README))
-def test_link_of_the_readme(link):
-    assert (ROOT / link).exists()
+@pytest.mark.parametrize(
+    "readme", ["README.md", "lessons/README.md", "lessons/exercises/README.md"]
+)
+def test_links_lead_to_files(readme):
+    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / readme).read_text())
+    assert links
+    assert [link for link in links if not (ROOT / readme).parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.parametrize("readme", ["lessons/README.md", "lessons/exercises/README.md"])
+def test_commands_of_the_course_name_files_that_are_there(readme):
+    blocks = re.findall(r"^```\n(.*?)^```", (ROOT / readme).read_text(), re.MULTILINE | re.DOTALL)
+    named = {file for block in blocks for file in re.findall(r"lessons/[\w/]+\.py", block)}
+    assert named
+    assert [file for file in sorted(named) if not (ROOT / file).exists()] == []

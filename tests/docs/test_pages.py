@@ -1,7 +1,7 @@
 """The pages build, show every algorithm, and ask nothing of the network."""
 
 import doctest
-import importlib.util
+import importlib
 import re
 from html import unescape
 from pathlib import Path
@@ -11,6 +11,8 @@ import pytest
 from collectives.draw.figures import DARK, LIGHT
 from collectives.registry import algorithms
 
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted(file.stem for file in ROOT.glob("lessons/[!_]*.py"))
 STEP_BY_STEP = [entry for entry in algorithms() if entry.kind == "step by step"]
 OUTSIDE = re.compile(
     r"""<(?!a\s)\w+[^>]*\s(?:src|href|srcset|data|poster)=["']?(?:\w+:)?//|url\(["']?(?:\w+:)?//"""
@@ -63,16 +65,59 @@ def test_every_picture_has_its_description_and_caption(pages):
             assert caption, page
 
 
-def test_outlines_that_come_again_are_drawn_by_reference():
-    file = Path(__file__).parents[2] / "docs/gallery_svg.py"
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert doctest.testmod(module) == (0, 1)
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_lesson_shows_its_figure_its_output_and_its_run(pages, lesson):
+    page = pages.folder / "lessons" / f"{lesson}.html"
+    html = page.read_text()
+    words = []
+    for theme in (LIGHT, DARK):
+        ((address, *said),) = figures(html, theme.name)
+        svg = (page.parent / address).read_text()
+        assert "<title>" in svg
+        assert theme.paper in svg
+        words.append(said)
+    assert words[0] == words[1]
+    assert min(map(len, words[0])) > 30  # description and caption
+    blocks = [
+        unescape(re.sub("<[^>]*>", "", block))
+        for block in re.findall("<pre>(.*?)</pre>", html, re.DOTALL)
+    ]
+    (output,) = (block for block in blocks if block.startswith(f"$ python lessons/{lesson}.py"))
+    for said in (
+        "LESSON  ",
+        "simulated in one process",
+        "PASS",
+        "predict  the run says",
+        "try next 1)",
+    ):
+        assert said in output
+    assert "FAIL" not in output
+    assert (ROOT / "lessons" / f"{lesson}.py").read_text().strip() in [
+        block.strip() for block in blocks
+    ]
+    player = re.search(r'href="([^"]*)">Step through the run', html)[1]
+    assert "default-src 'none'" in (page.parent / player).read_text()
+
+
+def test_the_course_begins_with_the_syllabus(pages):
+    html = (pages.folder / "lessons" / "index.html").read_text()
+    listed = re.findall(r'<td><p><a [^>]*href="(\w+)\.html"><span[^>]*><code', html)
+    assert sorted(listed) == LESSONS
+    for lesson, after in zip(listed, [*listed[1:], "exercises"], strict=True):
+        page = (pages.folder / "lessons" / f"{lesson}.html").read_text()
+        assert re.search(rf'<a class="right-next"\s+href="{after}.html"', page)
+
+
+@pytest.mark.parametrize("name", ["gallery_svg", "lesson_pages"])
+def test_examples_of_what_writes_pages(name, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    failed, tried = doctest.testmod(importlib.import_module(name))
+    assert tried
+    assert not failed
 
 
 def test_nothing_failed_or_was_left_out(pages):
-    scripts = {file.stem for file in (Path(__file__).parents[2] / "docs/gallery").glob("*.py")}
+    scripts = {file.stem for file in (ROOT / "docs/gallery").glob("*.py")}
     built = {file.stem for file in (pages.folder / "pictures").glob("*.html")}
     assert built == scripts | {"index"}
 
