@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from collectives.launch import library_name
-from collectives.oracle.forced import CALLS, CANNOT_RUN, MPICH, NOT_IN_ORDER, OPEN_MPI
+from collectives.oracle.forced import BROKEN, CALLS, CANNOT_RUN, MPICH, NOT_IN_ORDER, OPEN_MPI
 from collectives.oracle.report import Fault, Report, Verdict
 
 LIMIT: Final = 600
@@ -52,7 +52,8 @@ class Row:
     def expected(self) -> bool:
         """Whether nothing is broken but what is known to be."""
         unordered = self.choice in NOT_IN_ORDER.get(self.collective, ())
-        known = ("order_kept", "refuses_what_it_cannot_do") if unordered else ()
+        known = {"order_kept", "refuses_what_it_cannot_do"} if unordered else set()
+        known |= {*BROKEN.get((self.library, self.collective, self.choice), ())[:1]}
         return self.is_known_to_end or (
             not self.note and all(name in known for name in self.broken)
         )
@@ -167,7 +168,10 @@ def _remark(row: Row) -> str:
     if row.note:
         known = CANNOT_RUN.get((row.library, row.collective, row.choice), "")
         return f"as known: {known}" if known else row.note
-    return "as known: not in rank order" if row.broken and row.expected else ""
+    if not (row.broken and row.expected):
+        return ""
+    _, why = BROKEN.get((row.library, row.collective, row.choice), ("", "not in rank order"))
+    return f"as known: {why}"
 
 
 def _report(rows: Sequence[Row], library: str) -> Report:

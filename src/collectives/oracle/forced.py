@@ -91,6 +91,11 @@ NOT_IN_ORDER: Final = {
 """Those of Open MPI that combine operands in another order than that of the ranks even if the
 operation is not commutative; it does not choose them by itself then (open-mpi/ompi#7765)."""
 
+BROKEN: Final = {
+    ("openmpi", "allgather", "sparbit"): ("works_in_place", "in place, nothing is exchanged"),
+}
+"""Which other promise is broken, as found by `scripts/check_mpi` with Open MPI 5.0.11."""
+
 _NEEDED: Final = "refuses what MPICH itself needs to make a communicator"
 CANNOT_RUN: Final = {
     ("mpich", "allgather", "recursive_doubling"): f"{_NEEDED}, unless p is a power of two",
@@ -99,10 +104,15 @@ CANNOT_RUN: Final = {
     ("mpich", "bcast", "smp"): f"{_NEEDED} on one node",
     ("mpich", "reduce_scatter", "v:noncommutative"): "uneven blocks: aborts instead of refusing",
     ("mpich", "reduce_scatter", "v:pairwise"): "in place: aborts as it copies a block onto itself",
+    ("openmpi", "allgather", "two_proc"): "refuses what makes a communicator, unless p is 2",
+    ("openmpi", "barrier", "two_proc"): "refuses what makes a communicator, unless p is 2",
 }
-"""What ends the job with MPICH 5.0.2, found by `scripts/check_mpi`."""
+"""What ends the job with MPICH 5.0.2 or Open MPI 5.0.11, found by `scripts/check_mpi`."""
 
-_REFUSAL: Final = "User set collective algorithm is not usable"
+_REFUSALS: Final = (
+    "User set collective algorithm is not usable",  # MPICH
+    "MPI_ERR_UNSUPPORTED_OPERATION",  # Open MPI's two_proc
+)
 
 
 @dataclass(frozen=True)
@@ -159,9 +169,10 @@ def _refusing(function: Any) -> Any:
         try:
             function(comm, *args, **kwargs)
         except MPI.Exception as error:
-            if _REFUSAL in str(error):
-                raise UnsupportedError(_REFUSAL) from None
-            raise
+            refusal = next((text for text in _REFUSALS if text in str(error)), None)
+            if refusal is None:
+                raise
+            raise UnsupportedError(refusal) from None
 
     return call
 

@@ -48,6 +48,12 @@ KNOWN: Final = (
         and "outside of a result" in x.text,
     ),
     Known(
+        "Open MPI", (5, 0, 11), "in place, the rest of the input serves as scratch",
+        "MPI 4.1, section 6.10, leaves that open",
+        lambda name, subject, x: subject.collective == "reduce_scatter" and x.case.in_place
+        and "outside of a result" in x.text,
+    ),
+    Known(
         "torch", (2, 13, 0, 999), "a sum of truth values is the number of true ones, in a byte",
         "https://github.com/pytorch/pytorch/pull/105354",
         lambda name, subject, x: x.case.op is SUM and x.case.reduces
