@@ -127,5 +127,6 @@ if __name__ == "__main__":
         main(
             measure, report, about=__doc__, question=QUESTION, predict=PREDICT,
             svg=svg, html=html, next_steps=NEXT, elements=100_000,
+            flags=runs.device_flag,
         )
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -110,15 +111,17 @@ class Total:
 
 def allreduced(comm: Any, entry: Algorithm, options: Options) -> tuple[Load, Total]:
     """Run an all-reduce counted; where there is an MPI library, its own beside it."""
+    from collectives.gpu import to_host
     from collectives.registry import find
 
-    mine, total = vector(comm.rank, options), np.empty(options.elements, options.dtype)
+    mine, total = _vectors(comm, options)
     load = counted(comm, lambda comm, op: entry.function(comm, mine, total, op))
     builtin = None
     if hasattr(comm, "Allreduce"):
-        builtin = np.empty_like(total)
-        find("allreduce", "builtin").function(comm, mine, builtin)
-    first = comm.rank == 0
+        theirs = np.empty_like(total)
+        find("allreduce", "builtin").function(comm, mine, theirs)
+        builtin = to_host(theirs)
+    total, first = to_host(total), comm.rank == 0
     shown = (total, builtin) if first else (None, None)
     return load, Total(crc32(total.tobytes()), *shown)
 
@@ -129,12 +132,38 @@ def medians(comm: Any, entries: Sequence[Algorithm], options: Options) -> dict[s
         return {}
     from collectives.bench import interleaved
 
-    mine, total = vector(comm.rank, options), np.empty(options.elements, options.dtype)
+    mine, total = _vectors(comm, options)
 
     def call(entry: Algorithm) -> Callable[[], Any]:
         return lambda: entry.function(comm, mine, total)
 
     return interleaved(comm, {entry.name: call(entry) for entry in entries}, repetitions=7)
+
+
+def _vectors(comm: Any, options: Options) -> tuple[Array, Array]:
+    """Return the input of this rank, and room for the result, where ``--device`` says."""
+    from collectives.gpu import at_hand, use_device
+
+    device = at_hand(getattr(options, "device", "cpu"))
+    use_device(device, comm)
+    mine = vector(comm.rank, options)
+    return device.array(mine), device.array(np.empty_like(mine))
+
+
+def device_flag(parser: argparse.ArgumentParser) -> None:
+    """Add ``--device`` to the flags of a lesson that uses `allreduced` and `medians`."""
+
+    def known(name: str) -> str:
+        from collectives.gpu import at_hand
+
+        try:
+            return at_hand(name).name
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    parser.add_argument(
+        "--device", type=known, default="cpu", help="where the vectors are: cpu, or cuda with CuPy"
+    )
 
 
 def simulated(entries: Sequence[Algorithm], p: int, options: Options) -> dict[str, float]:
