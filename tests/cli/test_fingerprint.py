@@ -113,7 +113,7 @@ def test_a_deadlock_is_a_fault(tmp_path):
         (("allreduce",), "runs under mpirun"),
         (("allreduce", "ring", "--dtype", "int64"), "wants one of float64"),
         (("allreduce", "ring", "--target", "mpi"), "one of the two"),
-        (("allreduce", "ring", "--sizes", "many"), "sizes is 'many'"),
+        (("allreduce", "ring", "--sizes", "many"), "'many' is no size in bytes"),
         (("allreduce", "ring", "-p", "129"), "up to 128 ranks"),
         (("reduce", "binomial", "--root", "8"), "root is 8, wants 0..7"),
         (("allreduce", "swing", "-p", "3"), "needs power_of_two"),

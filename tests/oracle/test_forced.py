@@ -21,7 +21,8 @@ OPENMPI = {
 REFUSED = {  # with an operation that is not commutative; measured, and as MPICH's source says
     ("allreduce", "recursive_multiplying"), ("allreduce", "reduce_scatter_allgather"),
     ("allreduce", "ring"), ("allreduce", "k_reduce_scatter_allgather"), ("reduce", "smp"),
-    ("reduce", "reduce_scatter_gather"), ("reduce_scatter", "pairwise"),
+    ("reduce", "reduce_scatter_gather"), ("reduce_scatter", "noncommutative"),  # p not 2^k
+    ("reduce_scatter", "pairwise"),
     ("reduce_scatter", "recursive_halving"), ("reduce_scatter", "v:recursive_halving"),
     ("scan", "smp"),
 }  # fmt: skip

@@ -83,7 +83,7 @@ def check(
             print(report.markdown() if as_markdown else report.text())
 
     chosen = _target(collective, name, target, mode)
-    if not isinstance(chosen, str):
+    if hasattr(chosen, "subjects"):
         chosen.subjects(collective)  # or else ValueError, on all ranks alike
     with abort_on_error():
         if device != "cpu":
