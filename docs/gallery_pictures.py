@@ -11,17 +11,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import matplotlib
-from cycler import cycler
 from gallery_svg import lighter, without_caption
 
-from collectives.draw import figures, plots, sweeps
-from collectives.draw.figures import DARK, LIGHT, Theme, style
-from collectives.draw.text import seconds
+from collectives.draw import figures
+from collectives.draw.figures import DARK, LIGHT, Theme
 from collectives.registry import COLLECTIVES
-from collectives.study import Simulated
 
 ORDER = (
     "contribution_grid", "spacetime", "diary", "deadlock", "trees", "butterfly", "bruck",
@@ -73,7 +68,6 @@ def remember(_conf, _name) -> None:
         draw = getattr(figures, name)
         if inspect.isfunction(draw) and not hasattr(draw, "__wrapped__"):
             setattr(figures, name, remembering(draw))
-    plots.sweep_times = functools.wraps(sweep_times)(plot)
 
 
 def remembering(draw):
@@ -91,34 +85,6 @@ def remembering(draw):
         return picture
 
     return remembered
-
-
-sweep_times = plots.sweep_times
-
-
-def plot(outcomes, _file, network) -> None:
-    """Note a plot of a sweep, which would be written to a file."""
-
-    def svg(theme):
-        colours = style._settings(theme) | {"axes.prop_cycle": cycler(color=theme.accents)}
-        with TemporaryDirectory() as folder, matplotlib.rc_context(colours):
-            file = Path(folder) / "plot.svg"
-            sweep_times(outcomes, file, network)
-            return file.read_text(encoding="utf-8")
-
-    points = (
-        f"{outcome.call.algorithm.name} {options(outcome)} {seconds(outcome.time_s)}"
-        for outcome in outcomes
-        if isinstance(outcome, Simulated)
-    )
-    what = sweeps.in_common(outcomes, network)
-    drawn.append(
-        Drawn(svg, f"Plot of {what}. {'; '.join(points)}.", f"{what[0].upper()}{what[1:]}.")
-    )
-
-
-def options(outcome) -> str:
-    return ", ".join(f"{name} {value}" for name, value in outcome.call.options.items())
 
 
 def scrape(_block, variables, conf) -> str:

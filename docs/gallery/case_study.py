@@ -6,12 +6,10 @@ An all-reduce of 1.2 GB on 8 nodes with 8 GPUs each took 18 ms, and 14.2 ms afte
 it take to get there? Everything here is simulated, or computed by formula.
 """
 
-from pathlib import Path
-
 from collectives import find
 from collectives.case_study import AFTER, BEFORE, NBYTES, comparison, consistent
 from collectives.draw import sweeps
-from collectives.draw.plots import sweep_times
+from collectives.draw.figures import sweep_times
 from collectives.sim import preset
 from collectives.study import attempt, sweep
 
@@ -27,7 +25,7 @@ calls = sweep(
     networks=[preset("a100-8x8")],
     options={"channels": [1, 2, 4, 8], "segment": [NBYTES // 4 // 16]},
 )
-sweep_times([attempt(call) for call in calls], Path("case_study.svg"), "a100-8x8")
+sweep_times([attempt(call) for call in calls], "a100-8x8")
 
 # %%
 # The same by formula, and which ways are consistent with the two times:

@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -70,6 +70,23 @@ def network_named(name: str) -> Network:
     return Hockney(alpha=5e-6, beta=1 / 10e9) if name == "hockney" else preset(name)
 
 
+def named_values(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the options and values of ``--name value`` or ``--name=value``.
+
+    Examples
+    --------
+    >>> list(named_values(["--channels", "4", "--radix=2"]))
+    [('--channels', '4'), ('--radix', '2')]
+    """
+    left = [part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])]
+    while left:
+        name, *left = left
+        if not name.startswith("--") or not left:
+            raise ValueError(f"got {name!r}, wants an option of the algorithm and its value")
+        value, *left = left
+        yield name, value
+
+
 def own_options(
     function: Callable[..., Any], given: Sequence[str], *, lenient: bool = False
 ) -> dict[str, Any]:
@@ -84,10 +101,7 @@ def own_options(
         if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is not None
     }
     chosen: dict[str, Any] = {}
-    words = [part for word in given for part in word.split("=", 1)]
-    if len(words) % 2 or any(not name.startswith("--") for name in words[::2]):
-        raise ValueError(f"{' '.join(given)!r} is not understood, wants --name value")
-    for word, value in zip(words[::2], words[1::2], strict=True):
+    for word, value in named_values(given):
         name = word[2:].replace("-", "_")
         if name in known:
             chosen[name] = _like(known[name], word, value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from collectives.cli import app, fail, quantities
-from collectives.cli.options import CollectiveName
+from collectives.cli.options import CollectiveName, named_values
 from collectives.registry import Algorithm, algorithms, find
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def simulate(
     ] = "",
     efficiency: Annotated[str, typer.Option(help="of network cards, such as 0.9")] = "",
     plot: Annotated[
-        Path | None, typer.Option(help="also draw a sweep: a .png, .svg or .pdf file")
+        Path | None, typer.Option(help="also draw a sweep: a .png or .svg file")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
@@ -74,8 +74,8 @@ def simulate(
     )
     if plot is not None and len(points) < 2:
         raise ValueError("--plot draws a sweep: give several sizes, ranks or values of an option")
-    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"--plot {plot}: wants a .png, .svg or .pdf file")
+    if plot is not None and plot.suffix not in (".png", ".svg"):
+        raise ValueError(f"--plot {plot}: wants a .png or .svg file")
     outcomes = _run(points)
     label = " ".join([network, *(f"{field}={text}" for field, text in given.items())])
     refused = [each for each in outcomes if isinstance(each, Refused)]
@@ -89,9 +89,9 @@ def simulate(
     if len(refused) == len(outcomes):
         fail("none of this can be simulated")
     if plot is not None:
-        from collectives.draw.plots import sweep_times
+        from collectives.draw.figures import sweep_times
 
-        sweep_times(outcomes, plot, label)
+        sweep_times(outcomes, label).save(plot)
 
 
 @app.command("case-study")
@@ -121,20 +121,10 @@ def _entries(collective: str, name: str) -> list[Algorithm]:
 
 def _options(words: Sequence[str]) -> dict[str, list[Any]]:
     """Return the options that are left for the algorithms, each with its values."""
-    options: dict[str, list[Any]] = {}
-    left = [part for word in words for part in _halves(word)]
-    while left:
-        name, *left = left
-        if not name.startswith("--") or not left:
-            raise ValueError(f"got {name!r}, wants an option of the algorithm and its value")
-        value, *left = left
-        option = name.removeprefix("--")
-        options[option.replace("-", "_")] = quantities.each(option, value, quantities.whole)
-    return options
-
-
-def _halves(word: str) -> list[str]:
-    return word.split("=", 1) if word.startswith("--") else [word]
+    return {
+        name[2:].replace("-", "_"): quantities.each(name[2:], value, quantities.whole)
+        for name, value in named_values(words)
+    }
 
 
 def _networks(name: str, given: dict[str, str], nics: str) -> list[Network]:

@@ -3,7 +3,7 @@
 Of one run: `contribution_grid` (who is in which block, step by step), `diary` (the way of one
 block), `spacetime` (messages over time), `waitfor` (who waits for whom at a deadlock). Of the
 structure of an algorithm: `trees`, `butterfly`, `bruck`, `transpose`, `hierarchy`. Of models:
-`alpha_beta`, `zero_bars`, `overlap`.
+`alpha_beta`, `zero_bars`, `overlap`, `sweep_times`.
 """
 
 from collectives.draw.figures.alphabeta import alpha_beta
@@ -15,6 +15,7 @@ from collectives.draw.figures.hierarchy import hierarchy
 from collectives.draw.figures.overlap import overlap
 from collectives.draw.figures.spacetime import spacetime
 from collectives.draw.figures.style import DARK, LIGHT, Picture, Theme
+from collectives.draw.figures.sweep import sweep_times
 from collectives.draw.figures.transpose import transpose
 from collectives.draw.figures.trees import trees
 from collectives.draw.figures.waitfor import waitfor
@@ -33,6 +34,7 @@ __all__ = [
     "hierarchy",
     "overlap",
     "spacetime",
+    "sweep_times",
     "transpose",
     "trees",
     "waitfor",
