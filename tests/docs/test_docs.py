@@ -91,3 +91,25 @@ def test_commands_of_the_course_name_files_that_are_there(readme):
     named = {file for block in blocks for file in re.findall(r"lessons/[\w/]+\.py", block)}
     assert named
     assert [file for file in sorted(named) if not (ROOT / file).exists()] == []
+
+
+def test_the_page_on_the_oracle_counts_what_is_planted():
+    from collections import Counter
+
+    from collectives.oracle.forced import BROKEN, CALLS, MPICH, NOT_IN_ORDER, OPEN_MPI
+    from collectives.oracle.mutants import CATALOGUE
+
+    page = (ROOT / "docs/oracle.md").read_text()
+    rows = re.findall(r"^\| (F\d+|claims|all) \| (\d+) \| (\d+) \(100%\) ", page, re.MULTILINE)
+    planted = Counter(mutant.family or "claims" for mutant in CATALOGUE)
+    assert {name: int(count) for name, count, _ in rows} == {**planted, "all": len(CATALOGUE)}
+    assert all(count == noticed for _, count, noticed in rows)
+    for table in (MPICH, OPEN_MPI):
+        calls = [name for call in CALLS.values() for name in call if name in table]
+        assert sum(len(table[name]) for name in calls) + len(CALLS) in [
+            len(re.findall(r"^\| `", part, re.MULTILINE)) for part in page.split("### ")
+        ]
+    broken = [line.split("`")[1] for line in page.splitlines() if re.match(r"\| `.*✗", line)]
+    known = {(c, choice) for c, choices in NOT_IN_ORDER.items() for choice in choices}
+    known |= {(collective, choice) for _, collective, choice in BROKEN}
+    assert {tuple(name.split(" ", 1)) for name in broken} == known
