@@ -19,6 +19,9 @@ from collectives.op import PREDEFINED
 from collectives.registry import UnsupportedError, find
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from collectives.oracle.cases import Case
     from collectives.oracle.promises import Subject
 
 
@@ -46,7 +49,6 @@ def run(
     """Run algorithms and check them against the built-in and the serial definition."""
     from collectives.gpu import placed
     from collectives.oracle.cases import Case
-    from collectives.oracle.crosscheck import crosscheck
     from collectives.oracle.targets import functions
     from collectives.sim import SimulationError
 
@@ -63,20 +65,7 @@ def run(
 
     def check(comm: Any, target: Subject) -> list[Any] | str:
         case = Case(target.collective, comm.size, elements, PREDEFINED[op], root, None, in_place)
-        builtin = None
-        if hasattr(comm, "Allreduce"):
-            builtin = find(target.collective, "builtin")
-            builtin = replace(builtin, function=placed(builtin.function, device))
-        if case.rooted and not 0 <= root < comm.size:
-            return f"root is {root}, wants 0..{comm.size - 1}"
-        try:
-            return list(crosscheck(target.function, builtin, comm, case, numbers))
-        except UnsupportedError as error:  # on all ranks alike, before any message
-            return str(error)
-        except Exception as error:
-            if under_mpi():  # this rank may be the only one to fail, and cannot ask the others
-                error.add_note(_explanation(target, comm.size))
-            raise
+        return _checked(comm, target, case, numbers, device)
 
     with abort_on_error():
         try:
@@ -94,6 +83,29 @@ def run(
             code = _report(world, outcomes, what, as_json)
         code = agree(code)
     sys.exit(code)
+
+
+def _checked(
+    comm: Any, target: Subject, case: Case, dtype: np.dtype[Any], device: str
+) -> list[Any] | str:
+    """Return what this rank finds of one target; or why it does not do the case."""
+    from collectives.gpu import placed
+    from collectives.oracle.crosscheck import crosscheck
+
+    builtin = None
+    if hasattr(comm, "Allreduce"):
+        builtin = find(target.collective, "builtin")
+        builtin = replace(builtin, function=placed(builtin.function, device))
+    if case.rooted and not 0 <= case.root < comm.size:
+        return f"root is {case.root}, wants 0..{comm.size - 1}"
+    try:
+        return list(crosscheck(target.function, builtin, comm, case, dtype))
+    except UnsupportedError as error:  # on all ranks alike, before any message
+        return str(error)
+    except Exception as error:
+        if under_mpi():  # this rank may be the only one to fail, and cannot ask the others
+            error.add_note(_explanation(target, comm.size))
+        raise
 
 
 def _explanation(target: Subject, p: int) -> str:

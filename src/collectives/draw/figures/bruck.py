@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -77,6 +77,10 @@ def travels(recording: Recording) -> list[Step]:
     return steps
 
 
+Panel: TypeAlias = tuple[str, Step, Callable[[int, Block], int], str]
+"""A title, what is held, in which row a block stands on a rank, and how rows are labelled."""
+
+
 def bruck(recording: Recording, *, theme: Theme = LIGHT) -> Picture:
     """Draw what each rank holds before, during and after Bruck's algorithm, blocks named a→b.
 
@@ -85,7 +89,8 @@ def bruck(recording: Recording, *, theme: Theme = LIGHT) -> Picture:
     that it is from. Blocks that have just arrived have a thick frame.
     """
     p, moves = recording.ranks, recording.collective == "alltoall"
-    uneven = [step for step in travels(recording) if len(step.distances) > 1]
+    steps = travels(recording)
+    uneven = [step for step in steps if len(step.distances) > 1]
     if uneven:
         raise ValueError(
             f"{recording} on {p} ranks: in step {uneven[0].title} messages go "
@@ -93,28 +98,7 @@ def bruck(recording: Recording, *, theme: Theme = LIGHT) -> Picture:
         )
     if p > NAMED:
         raise ValueError(f"{recording} on {p} ranks: blocks can be named for up to {NAMED}")
-    steps = travels(recording)
-
-    def distance(rank: int, block: Block) -> int:
-        return (block[1] - block[0]) % p if moves else (block[0] - rank) % p
-
-    def place(rank: int, block: Block) -> int:
-        return block[1] if moves else block[0]
-
-    def origin(rank: int, block: Block) -> int:
-        return block[0]
-
-    panels: list[tuple[str, Step, Callable[[int, Block], int], str]] = []
-    if moves:
-        panels.append(("start: by destination", steps[0], place, "to r{}"))
-        panels.append(("1  rotate: by distance", steps[0], distance, "{0} = {0:0{1}b}"))
-    else:
-        panels.append(("1  own block first", steps[0], distance, "{0} = {0:0{1}b}"))
-    for number, step in enumerate(steps[1:], 1):
-        title = f"2  step {number}: {_way(step)}, {'/'.join(map(in_bytes, step.nbytes))}"
-        panels.append((title, step, distance, "{0} = {0:0{1}b}"))
-    final = Step("end", [], steps[-1].held, set(), [])
-    panels.append(("3  rotate back: by origin", final, origin, "from r{}"))
+    panels = _panels(steps, p, moves)
     cell = (0.44, 0.24) if moves else (0.36, 0.24)
     wide, tall = max(0.92 + cell[0] * p, 2.7), 0.72 + cell[1] * p
     across = min(len(panels), max(2, int(12.5 / wide)))
@@ -141,6 +125,31 @@ def bruck(recording: Recording, *, theme: Theme = LIGHT) -> Picture:
                 axes.text(x, corner[1] + 0.1, f"r{k}", ha="center", va="center", size=SIZE - 1.5)
             _cells(axes, step, row_of, corner, cell, p, theme)
     return sheet.picture(_alt(recording, steps))
+
+
+def _panels(steps: Sequence[Step], p: int, moves: bool) -> list[Panel]:
+    """Return the panels: rotate, hop by hop, rotate back; an alltoall also has its start."""
+
+    def distance(rank: int, block: Block) -> int:
+        return (block[1] - block[0]) % p if moves else (block[0] - rank) % p
+
+    def place(rank: int, block: Block) -> int:
+        return block[1] if moves else block[0]
+
+    def origin(rank: int, block: Block) -> int:
+        return block[0]
+
+    in_bits = "{0} = {0:0{1}b}"
+    panels: list[Panel] = []
+    if moves:
+        panels.append(("start: by destination", steps[0], place, "to r{}"))
+    first = "1  rotate: by distance" if moves else "1  own block first"
+    panels.append((first, steps[0], distance, in_bits))
+    for number, step in enumerate(steps[1:], 1):
+        title = f"2  step {number}: {_way(step)}, {'/'.join(map(in_bytes, step.nbytes))}"
+        panels.append((title, step, distance, in_bits))
+    final = Step("end", [], steps[-1].held, set(), [])
+    return [*panels, ("3  rotate back: by origin", final, origin, "from r{}")]
 
 
 def _moved(step: Step, row_of: Callable[[int, Block], int]) -> set[int]:

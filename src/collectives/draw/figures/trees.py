@@ -92,30 +92,32 @@ def _tree(
                 ha="center", va="center", size=SIZE - 2.5, zorder=2,
                 bbox={"facecolor": theme.paper, "edgecolor": "none", "pad": 0.6},
             )  # fmt: skip
-    for rank, (x, y) in points.items():
-        inner = rank in tree.inner
-        fill = theme.accents[0] if inner else theme.paper
-        kind = "root" if rank in tree.roots else "inner" if inner else "leaf"
-        look: dict[str, Any] = {
-            "facecolor": fill,
-            "edgecolor": theme.ink,
-            "linewidth": 1,
-            "zorder": 3,
-            "gid": kind,
-        }
-        if inner:
-            axes.add_patch(Circle((x, y), radius, **look))
-        else:
-            axes.add_patch(Rectangle((x - radius, y - radius), 2 * radius, 2 * radius, **look))
-        if kind == "root":
-            axes.add_patch(
-                Circle((x, y), radius + 0.045, fill=False, edgecolor=theme.ink, zorder=3)
-            )
-        if named:
-            axes.text(
-                x, y, f"r{rank}", ha="center", va="center_baseline", size=SIZE - 2, zorder=4,
-                color=theme.paper if inner else theme.ink,
-            )  # fmt: skip
+    for rank, point in points.items():
+        _node(axes, tree, rank, point, radius, f"r{rank}" if named else "", theme)
+
+
+def _node(
+    axes: Axes, tree: Tree, rank: int, point: tuple[float, float], radius: float, name: str,
+    theme: Theme,
+) -> None:  # fmt: skip
+    """Draw a rank: a disc if it is inner, a square if it is a leaf; a root in a ring."""
+    (x, y), inner = point, rank in tree.inner
+    kind = "root" if rank in tree.roots else "inner" if inner else "leaf"
+    look: dict[str, Any] = {
+        "facecolor": theme.accents[0] if inner else theme.paper, "edgecolor": theme.ink,
+        "linewidth": 1, "zorder": 3, "gid": kind,
+    }  # fmt: skip
+    if inner:
+        axes.add_patch(Circle((x, y), radius, **look))
+    else:
+        axes.add_patch(Rectangle((x - radius, y - radius), 2 * radius, 2 * radius, **look))
+    if kind == "root":
+        axes.add_patch(Circle((x, y), radius + 0.045, fill=False, edgecolor=theme.ink, zorder=3))
+    if name:
+        axes.text(
+            x, y, name, ha="center", va="center_baseline", size=SIZE - 2, zorder=4,
+            color=theme.paper if inner else theme.ink,
+        )  # fmt: skip
 
 
 def _bars(
@@ -124,7 +126,7 @@ def _bars(
 ) -> None:  # fmt: skip
     """Draw the bytes sent and received by each rank, in units of the vector S."""
     p, size = recording.ranks, recording.nbytes or 1
-    wide, tall = (float(x) for x in sheet.figure.get_size_inches())
+    wide = float(sheet.figure.get_figwidth())
     tall = sheet.body.bbox.height / sheet.figure.dpi
     axes = sheet.body.add_axes((place[0] / wide, 0.42 / tall, place[1] * p / wide, BARS / tall))
     for shift, counts, look, hatch, name in (
