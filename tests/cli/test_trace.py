@@ -95,7 +95,10 @@ def test_a_deadlock_is_explained_and_drawn(tmp_path):
         (["allreduce", "rings"], "allreduce has no algorithm 'rings'"),
         (["allreduce", "ring", "--chanels", "2"], "allreduce_ring takes no options"),
         (["allreduce", "multi_ring", "--channels", "two"], "--channels is 'two'"),
-        (["allreduce", "multi_ring", "--channels"], "wants an option of the algorithm and its value"),
+        (
+            ["allreduce", "multi_ring", "--channels"],
+            "wants an option of the algorithm and its value",
+        ),
         (["allreduce", "ring", "--nbytes", "much"], "'much' is no size in bytes"),
         (["allreduce", "ring", "--nbytes", "1kB", "--elements", "3"], "give one of them"),
         (["allreduce", "ring", "--network", "x"], "no network 'x'"),
