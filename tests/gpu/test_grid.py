@@ -5,6 +5,7 @@ The algorithms are those that run on NumPy's arrays: not a line of theirs is for
 
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -57,7 +58,6 @@ def test_every_case(entry):
 @pytest.mark.parametrize("entry", STEP_BY_STEP, ids=str)
 def test_types_and_operations(entry):
     """Those of CuPy: narrow and complex numbers, operations that are not MPI's."""
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     (case,) = one_per_size(entry.collective, [5])
     kinds = [np.float16, ml_dtypes.bfloat16, np.complex64, np.float32, np.int8, np.bool_]
     found = [fault for kind in kinds for fault in faults(entry, case, np.dtype(kind))]

@@ -10,6 +10,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -94,7 +95,6 @@ def test_schema_is_up_to_date():
 
 
 def test_index_satisfies_the_schema(made):
-    jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
     document = json.loads((made / "manifest.json").read_text())
     jsonschema.Draft202012Validator(json.loads(index.SCHEMA.read_text())).validate(document)
 
