@@ -28,6 +28,7 @@ ELSEWHERE = {
     "scripts/test": "runs these tests",
     "source .venv/bin/activate": "this environment is the active one",
 }
+EXIT = {"collectives grade lessons/exercises/ring_allreduce.py": 1}  # a stub, not written yet
 MINE = """
 from collectives import allreduce_reduce_bcast
 
@@ -66,7 +67,7 @@ def test_command_of_the_readme(command, tmp_path):
     ]
     words = [word.replace("my_file.py", str(tmp_path / "my_file.py")) for word in words]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == EXIT.get(command, 0), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
