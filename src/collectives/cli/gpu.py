@@ -39,7 +39,8 @@ def _seat(comm: object) -> Seat:
     from mpi4py import MPI
 
     from collectives.gpu import at_hand
-    from collectives.gpu.devices import Cuda, local_rank
+    from collectives.gpu.cuda import Cuda
+    from collectives.gpu.devices import local_rank
 
     machine, place = MPI.Get_processor_name(), local_rank(comm)
     try:
@@ -62,7 +63,7 @@ def _report(seats: Sequence[Seat], direct: bool) -> Iterator[str]:
         yield f"{'':12}  {clue.source}: {clue.answer}"
     yield f"{'':12}  {VARIABLE}: {os.environ.get(VARIABLE) or 'not set'}"
     for rank, seat in enumerate(seats):
-        yield f"{f'rank {rank}':12}  {seat.machine}: {seat.device or 'no GPU'}"
+        yield f"{f'rank {rank}':12}  {seat.machine}: {seat.device or 'no GPU to use'}"
     yield from (
         f"{'missing':12}  {text}" for text in dict.fromkeys(x.missing for x in seats) if text
     )

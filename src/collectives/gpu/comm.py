@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, Final
 
 from collectives import comm as comms
 from collectives.gpu.detect import Wish, takes_device_memory
+from collectives.gpu.request import GpuRequest, arrived, given, new_status
 from collectives.gpu.staging import HOST_OPERATIONS, Loan, has_device_buffer, say_once
 from collectives.launch import library_name
 
@@ -101,25 +101,30 @@ class GpuComm:
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         self.comm.Ssend(self._loan(buf).lend(buf), dest, tag)
 
-    def Recv(self, buf: Any, *peer: int, **options: Any) -> None:
+    def Recv(
+        self, buf: Any, source: int | None = None, tag: int | None = None, status: Any = None
+    ) -> None:
         if not has_device_buffer([buf]):
-            self.comm.Recv(buf, *peer, **options)
+            self.comm.Recv(buf, **given(source=source, tag=tag, status=status))
             return
-        loan, status = self._loan(buf), _status(self.comm, options)
-        self.comm.Recv(loan.lend(buf, reads=False, writes=True), *peer, **options)
-        loan.settle(_arrived(buf, status))
+        loan, status = self._loan(buf), status or new_status(self.comm)
+        incoming = loan.lend(buf, reads=False, writes=True)
+        self.comm.Recv(incoming, **given(source=source, tag=tag, status=status))
+        loan.settle(arrived(buf, status))
 
     def Sendrecv(
-        self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, *peer: int,
-        **options: Any,
+        self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None,
+        source: int | None = None, recvtag: int | None = None, status: Any = None,
     ) -> None:  # fmt: skip
+        peer = given(source=source, recvtag=recvtag)
         if not has_device_buffer([sendbuf, recvbuf]):
-            self.comm.Sendrecv(sendbuf, dest, sendtag, recvbuf, *peer, **options)
+            options = peer | given(status=status)
+            self.comm.Sendrecv(sendbuf, dest, sendtag, recvbuf=recvbuf, **options)
             return
-        loan, status = self._loan(sendbuf, recvbuf), _status(self.comm, options)
+        loan, status = self._loan(sendbuf, recvbuf), status or new_status(self.comm)
         outgoing, incoming = loan.lend(sendbuf), loan.lend(recvbuf, reads=False, writes=True)
-        self.comm.Sendrecv(outgoing, dest, sendtag, incoming, *peer, **options)
-        loan.settle(_arrived(recvbuf, status))
+        self.comm.Sendrecv(outgoing, dest, sendtag, recvbuf=incoming, status=status, **peer)
+        loan.settle(arrived(recvbuf, status))
 
     def Sendrecv_replace(self, buf: Any, *peers: int, **options: Any) -> None:
         loan = self._loan(buf)
@@ -127,15 +132,22 @@ class GpuComm:
         loan.settle()
 
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Any:
-        return self.comm.Isend(self._loan(buf).lend(buf), dest, tag)
+        loan = self._loan(buf)
+        return self._started(self.comm.Isend(loan.lend(buf), dest, tag), loan)
 
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Any:
-        return self.comm.Issend(self._loan(buf).lend(buf), dest, tag)
-
-    def Irecv(self, buf: Any, *peer: int, **options: Any) -> Any:
         loan = self._loan(buf)
-        request = self.comm.Irecv(loan.lend(buf, reads=False, writes=True), *peer, **options)
-        return GpuRequest(self.comm, request, loan, buf) if loan.brought else request
+        return self._started(self.comm.Issend(loan.lend(buf), dest, tag), loan)
+
+    def Irecv(self, buf: Any, source: int | None = None, tag: int | None = None) -> Any:
+        loan = self._loan(buf)
+        incoming = loan.lend(buf, reads=False, writes=True)
+        request = self.comm.Irecv(incoming, **given(source=source, tag=tag))
+        return self._started(request, loan, buf)
+
+    def _started(self, request: Any, loan: Loan, incoming: Any = None) -> Any:
+        """Return what to wait for: the library's own request where MPI has the buffers."""
+        return GpuRequest(self.comm, request, loan, incoming) if loan.copies else request
 
     # ------------------------------------------------------------------ everything else
 
@@ -147,7 +159,7 @@ class GpuComm:
         """Pass a call on; a communicator that it returns is wrapped like this one."""
         if not has_device_buffer([*args, *kwargs.values()]):
             result = found(*args, **kwargs)
-            made = hasattr(result, "Get_topology") and result
+            made = hasattr(result, "Get_topology") and bool(result)  # MPI.COMM_NULL is false
             return GpuComm(result, self.aware) if made else result
         if name not in _FORMS:
             raise ValueError(f"{name} is not passed on with buffers on a device")
@@ -169,85 +181,26 @@ class GpuComm:
             handed[second] = loan.lend(handed[second], reads=reads, writes=True)
         options = {word: handed[word] for word in kwargs}
         result = found(*(handed[number] for number in range(len(args))), **options)
+        if name.endswith("_init"):
+            return GpuRequest(self.comm, result, loan, under_way=False)
         if name != blocking:
-            return GpuRequest(self.comm, result, loan)
+            return self._started(result, loan)
         loan.settle()
         return result
 
     def _loan(self, *arguments: Any) -> Loan:
         """Return what lends the buffers among `arguments`, and say once what it costs."""
+        to_mpi = hasattr(self.comm, "Allreduce")
         if not has_device_buffer(arguments):
-            return Loan(False, self.tally)
+            return Loan(False, self.tally, to_mpi=to_mpi)
         made = next((x for x in arguments if hasattr(x, "Is_commutative")), None)
         if made is not None and not made.is_predefined:
             say_once(f"{HOST_OPERATIONS}: GPU buffers of built-in reductions are copied there")
-            return Loan(True, self.tally)
-        if not self.aware and hasattr(self.comm, "Allreduce"):
+            return Loan(True, self.tally, to_mpi=to_mpi)
+        if not self.aware and to_mpi:
             say_once(
                 f"{library_name()} is not handed GPU memory: every message is copied to pinned "
                 "host memory before it is sent and to the GPU after it has arrived, two copies "
                 "more; `collectives gpu` says why, and how to get a GPU-aware MPI"
             )
-        return Loan(not self.aware, self.tally)
-
-
-class GpuRequest:
-    """A call under way whose result has to reach the device.
-
-    Parameters
-    ----------
-    comm, request : Comm, Request
-        The communicator underneath, and its request.
-    loan : Loan
-        What it was lent.
-    incoming : buffer, optional
-        That of a receive, which may get less than it has room for.
-    """
-
-    def __init__(self, comm: Any, request: Any, loan: Loan, incoming: Any = None) -> None:
-        self.comm, self.request, self.loan, self.incoming = comm, request, loan, incoming
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.request, name)
-
-    def Start(self) -> None:
-        """Start a persistent request on what the buffers hold now."""
-        self.loan.renew()
-        self.request.Start()
-
-    def Wait(self, status: Any = None) -> bool:
-        options = {} if status is None else {"status": status}
-        status = _status(self.comm, options)
-        self.request.Wait(**options)
-        self.loan.settle(None if self.incoming is None else _arrived(self.incoming, status))
-        return True
-
-    wait = Wait
-
-    @staticmethod
-    def Waitall(requests: Iterable[Any]) -> bool:
-        """Wait for each of `requests`."""
-        return all(request.Wait() for request in list(requests))
-
-
-def _status(comm: Any, options: dict[str, Any]) -> Any:
-    """Return where `comm` says how much has arrived, and see to it that it is asked to."""
-    if options.get("status") is None:
-        if hasattr(comm, "kernel"):  # simulated
-            options["status"] = SimpleNamespace()
-        else:
-            from mpi4py import MPI
-
-            options["status"] = MPI.Status()
-    return options["status"]
-
-
-def _arrived(buffer: Any, status: Any) -> int | None:
-    """Return how many bytes of an array have arrived; None for ``[array, counts, ...]``."""
-    if isinstance(buffer, list | tuple):
-        return None
-    if hasattr(status, "nbytes"):  # simulated
-        return int(status.nbytes)
-    from mpi4py import MPI
-
-    return int(status.Get_count(MPI.BYTE))
+        return Loan(not self.aware, self.tally, to_mpi=to_mpi)

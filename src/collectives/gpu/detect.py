@@ -70,7 +70,11 @@ def awareness() -> Awareness:
 
 
 def memory_kinds() -> Clue:
-    """Ask MPI 4.1's info key, which lists the kinds of memory that may be used."""
+    """Ask MPI 4.1's info key, which lists the kinds of memory that may be used.
+
+    The communicator is asked, and no session: what a session grants holds for communicators made
+    from it, and Open MPI 5.0 answers with whatever was asked for.
+    """
     from mpi4py import MPI
 
     key = "mpi_memory_alloc_kinds"
@@ -79,7 +83,21 @@ def memory_kinds() -> Clue:
     info.Free()
     if kinds is None:
         return Clue(key, "nothing (MPI 4.1 brings it)", None)
-    return Clue(key, kinds, any(kind.partition(":")[0] == "cuda" for kind in kinds.split(",")))
+    return Clue(key, kinds, names_device_memory(kinds))
+
+
+def names_device_memory(kinds: str) -> bool:
+    """Tell whether memory of CUDA devices is among `kinds`, each with what it is restricted to.
+
+    Examples
+    --------
+    >>> names_device_memory("mpi,system,cuda"), names_device_memory("system,cuda:device:managed")
+    (True, True)
+    >>> names_device_memory("mpi:alloc_mem,system,cuda:host,rocm")
+    False
+    """
+    named = [kind.strip().lower().split(":") for kind in kinds.split(",")]
+    return any(kind == "cuda" and (not only or "device" in only) for kind, *only in named)
 
 
 def library_query() -> Clue:
@@ -102,9 +120,12 @@ def open_mpi_info() -> Clue:
     source, command = "ompi_info", shutil.which("ompi_info")
     if MPI.get_vendor()[0] != "Open MPI" or command is None:
         return Clue(source, "nothing (there is no such command)", None)
-    listed = subprocess.run(
-        [command, "--parsable", "--all"], capture_output=True, text=True, check=False, timeout=30
-    ).stdout
+    try:
+        listed = subprocess.run(
+            [command, "--parsable", "--all"], capture_output=True, text=True, check=True, timeout=30
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        return Clue(source, f"nothing ({type(error).__name__})", None)
     built = ":mpi_built_with_cuda_support:value:true" in listed
     built = built or ":opal_built_with_cuda_support:value:true" in listed
     on = ":opal_cuda_support:value:false" not in listed

@@ -11,11 +11,6 @@ import numpy as np
 from collectives.comm import Array, on_device
 from collectives.launch import under_mpi
 
-MISSING: Final = (
-    'CuPy is not installed: pip install "collectives[gpu-cuda12]" (CUDA 12) or '
-    '"collectives[gpu-cuda13]" (CUDA 13), or conda env create -f environment.yml'
-)
-
 
 class Device(Protocol):
     """One kind of memory for arrays, and what has to be done around it.
@@ -95,82 +90,14 @@ class Host:
         """NumPy's functions return when they are done."""
 
 
-class Cuda:
-    """NVIDIA GPUs, through CuPy. ValueError where there is no CuPy."""
-
-    name = "cuda"
-
-    def __init__(self) -> None:
-        try:
-            import cupy
-        except ImportError as error:
-            absent = error.name in ("cupy", "cupy_backends")
-            raise ValueError(MISSING if absent else f"CuPy does not load: {error}") from None
-        self.cupy = cupy
-
-    def count(self) -> int:
-        try:
-            number = int(self.cupy.cuda.runtime.getDeviceCount())
-        except self.cupy.cuda.runtime.CUDARuntimeError as error:
-            raise ValueError(f"CuPy {self.cupy.__version__} finds no GPU: {error}") from None
-        if not number:
-            raise ValueError(f"CuPy {self.cupy.__version__} finds no GPU")
-        return number
-
-    def model(self, number: int) -> str:
-        """Return what the device is called, such as ``NVIDIA A100``."""
-        return str(self.cupy.cuda.runtime.getDeviceProperties(number)["name"].decode())
-
-    def current(self) -> int:
-        return int(self.cupy.cuda.runtime.getDevice())
-
-    def use(self, number: int) -> None:
-        self.cupy.cuda.Device(number).use()
-
-    def has(self, dtype: np.dtype[Any]) -> bool:
-        try:
-            self.cupy.empty(0, dtype)
-        except (TypeError, ValueError):
-            return False
-        return True
-
-    def where(self, array: Array) -> int:
-        return int(array.device.id)  # type: ignore[attr-defined]
-
-    def array(self, values: Array) -> Array:
-        if not self.has(values.dtype):
-            raise ValueError(f"CuPy {self.cupy.__version__} has no {values.dtype}")
-        made = self.cupy.array(values)
-        self.synchronize(made)
-        return made  # type: ignore[no-any-return]
-
-    def pinned(self, like: Array) -> Array:
-        import cupyx
-
-        if not like.size:
-            return np.empty(like.shape, like.dtype)
-        return cupyx.empty_pinned(like.shape, like.dtype)  # type: ignore[no-any-return]
-
-    def fetch(self, array: Array, host: Array) -> None:
-        if array.size:
-            stream = self._stream(array)
-            array.get(stream=stream, out=host)  # type: ignore[attr-defined]
-            stream.synchronize()
-
-    def store(self, host: Array, array: Array) -> None:
-        if array.size:
-            stream = self._stream(array)
-            array.set(host, stream=stream)  # type: ignore[attr-defined]
-            stream.synchronize()
-
-    def synchronize(self, array: Array) -> None:
-        self._stream(array).synchronize()
-
-    def _stream(self, array: Array) -> Any:
-        return self.cupy.cuda.get_current_stream(self.where(array))
-
-
 HOST: Final = Host()
+
+
+@cache
+def _cuda() -> Device:
+    from collectives.gpu.cuda import Cuda
+
+    return Cuda()
 
 
 def _stand_in() -> Device:
@@ -181,7 +108,7 @@ def _stand_in() -> Device:
 
 DEVICES: Final[dict[str, Callable[[], Device]]] = {
     "cpu": lambda: HOST,
-    "cuda": cache(Cuda),
+    "cuda": _cuda,
     "stand-in": _stand_in,
 }
 """What ``--device`` may name."""
@@ -209,11 +136,12 @@ def device_of(array: Any) -> Device:
     """Return what knows the memory of `array`."""
     if not on_device(array):
         return HOST
-    package = type(array).__module__.partition(".")[0]
-    if package not in PACKAGES:
-        kind = f"{type(array).__module__}.{type(array).__qualname__}"
-        raise ValueError(f"the array is a {kind} on a device, wants CuPy's")
-    return DEVICES[PACKAGES[package]]()
+    for kind in type(array).__mro__:  # a class of the user's may be derived from CuPy's
+        package = kind.__module__.partition(".")[0]
+        if package in PACKAGES:
+            return DEVICES[PACKAGES[package]]()
+    name = f"{type(array).__module__}.{type(array).__qualname__}"
+    raise ValueError(f"the array is a {name} on a device, wants CuPy's")
 
 
 def to_host(array: Array) -> Array:
@@ -249,15 +177,19 @@ def use_device(device: Device, comm: Any) -> int:
 def take(name: str) -> Device:
     """Return the device of this name, for this rank of an MPI job; all ranks call this.
 
-    ValueError on all of them where one has none.
+    ValueError on all of them where one has none, or where COLLECTIVES_GPU_AWARE asks for what is
+    not there.
     """
     if not under_mpi():
         return at_hand(name)
     from mpi4py import MPI
 
+    from collectives.gpu.detect import takes_device_memory
+
     missing = ""
     try:
         at_hand(name)
+        takes_device_memory()
     except ValueError as error:
         missing = str(error)
     for text in MPI.COMM_WORLD.allgather(missing):

@@ -58,10 +58,11 @@ class OnDevice:
 
     def __call__(self, comm: Any, *buffers: Any, **options: Any) -> None:
         move = _Move(at_hand(self.name))
+        named = {word: move.there(x, read_only=word == "sendbuf") for word, x in options.items()}
+        last = len(buffers) - 1  # the first of two buffers is what is sent, a single one the result
+        moved = [move.there(x, read_only=number < last) for number, x in enumerate(buffers)]
         try:
-            self.function(
-                comm, *map(move.there, buffers), **{k: move.there(x) for k, x in options.items()}
-            )
+            self.function(comm, *moved, **named)
         finally:
             move.back()
 
@@ -109,11 +110,15 @@ class _Move:
     device: Device
     moved: dict[tuple[int, int], tuple[Array, Array]] = field(default_factory=dict)
 
-    def there(self, buffer: Any) -> Any:
-        """Return the same part of the copy of its memory; what has no such copy stays."""
+    def there(self, buffer: Any, *, read_only: bool) -> Any:
+        """Return the same part of the copy of its memory; what has no such copy stays.
+
+        Devices have no arrays that are read-only. `read_only` ones are moved all the same, others
+        stay, for the function to refuse.
+        """
         if type(buffer) is not np.ndarray or not buffer.flags.c_contiguous:
             return buffer
-        if buffer.dtype.hasobject or not buffer.flags.writeable:  # which devices do not have
+        if buffer.dtype.hasobject or not (buffer.flags.writeable or read_only):
             return buffer
         whole = _whole(buffer)
         place = _address(whole), whole.size
@@ -124,9 +129,12 @@ class _Move:
         return part if part.shape == buffer.shape else part.reshape(buffer.shape)
 
     def back(self) -> None:
-        for whole, copy in self.moved.values():
-            if self.device is not HOST:
-                self.device.fetch(copy, whole)
+        """Bring back what the copies hold; ValueError where the memory is read-only and differs."""
+        for whole, copy in self.moved.values() if self.device is not HOST else ():
+            there = whole if whole.flags.writeable else np.empty_like(whole)
+            self.device.fetch(copy, there)
+            if there.tobytes() != whole.tobytes():
+                raise ValueError("a read-only array was written to on the device")
 
 
 def _whole(buffer: Array) -> Array:

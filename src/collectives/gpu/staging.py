@@ -20,6 +20,7 @@ class Loan:
     Where MPI takes device memory it gets the buffers themselves, after everything that was
     launched on their stream is done: MPI knows nothing of streams. Where it does not, it gets
     copies in pinned host memory, and what arrives there is copied to the device at the end.
+    Once a buffer is lent, nothing that was launched touches it any more.
 
     Parameters
     ----------
@@ -27,12 +28,14 @@ class Loan:
         Whether MPI gets copies.
     tally : Counter
         Where waits and copies are counted.
+    to_mpi : bool
+        Whether it is MPI that gets them, and not the simulator.
     """
 
-    __slots__ = ("brought", "fetched", "launched", "staged", "tally")
+    __slots__ = ("brought", "fetched", "launched", "staged", "tally", "to_mpi")
 
-    def __init__(self, staged: bool, tally: Counter[str]) -> None:
-        self.staged, self.tally = staged, tally
+    def __init__(self, staged: bool, tally: Counter[str], *, to_mpi: bool = True) -> None:
+        self.staged, self.tally, self.to_mpi = staged, tally, to_mpi
         self.launched: list[Array] = []
         self.fetched: list[tuple[Array, Array]] = []
         self.brought: list[tuple[Array, Array]] = []
@@ -50,15 +53,24 @@ class Loan:
         if not self.staged:
             self.launched.append(buffer)
             self._wait(buffer)
-            return buffer
+            # An empty array has no address, which CuPy and MPI libraries may stumble over.
+            return np.empty(0, buffer.dtype) if self.to_mpi and not buffer.size else buffer
         array = flat(buffer)
         copy = device_of(array).pinned(array)
         if reads:
             self.fetched.append((array, copy))
             self._fetch(array, copy)
+        else:  # a kernel may still read it, on a stream that is not the current one any more later
+            self.launched.append(array)
+            self._wait(array)
         if writes:
             self.brought.append((array, copy))
         return copy
+
+    @property
+    def copies(self) -> bool:
+        """Whether MPI has been lent copies."""
+        return bool(self.fetched or self.brought)
 
     def renew(self) -> None:
         """Bring what MPI was lent up to date, before a persistent request is started again."""
