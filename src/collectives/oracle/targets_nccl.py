@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -20,7 +21,8 @@ from typing import Any, Final, NamedTuple
 from collectives import arguments
 from collectives.blocks import split
 from collectives.comm import Array
-from collectives.gpu.devices import Cuda, at_hand, local_rank, use_device
+from collectives.gpu.cuda import Cuda
+from collectives.gpu.devices import local_rank, take
 from collectives.gpu.placed import OnDevice
 from collectives.launch import under_mpi
 from collectives.op import SUM
@@ -28,6 +30,7 @@ from collectives.oracle.cases import Case
 from collectives.oracle.promises import Subject
 from collectives.oracle.trials import dtype_of
 from collectives.oracle.worlds import World
+from collectives.registry import UnsupportedError
 
 ALGORITHMS: Final = {
     "tree": ("AllReduce",),
@@ -115,10 +118,15 @@ class NcclRank:
         return int(self.cupy.cuda.get_current_stream().ptr)
 
     def kind(self, array: Array) -> int:
-        return int(getattr(self.nccl, f"NCCL_{TYPES[array.dtype.name]}"))
+        return self._number(array.dtype.name, TYPES)
 
     def op(self, op: Any) -> int:
-        return int(getattr(self.nccl, f"NCCL_{OPS[op.name]}"))
+        return self._number(op.name, OPS)
+
+    def _number(self, name: str, known: dict[str, str]) -> int:
+        if name not in known:
+            raise UnsupportedError(f"NCCL has no {name}")
+        return int(getattr(self.nccl, f"NCCL_{known[name]}"))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -270,10 +278,11 @@ class Nccl:
             raise ValueError(f"NCCL has no {self.algorithm!r}; it has {', '.join(ALGORITHMS)}")
         if self.protocol and self.protocol not in PROTOCOLS:
             raise ValueError(f"NCCL has no {self.protocol!r}; it has {', '.join(PROTOCOLS)}")
-        cuda = at_hand("cuda")
+        cuda = take("cuda")  # on all ranks, or on none
         assert isinstance(cuda, Cuda)
-        from cupy.cuda import nccl
-
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # half a page, where there is no NCCL
+            from cupy.cuda import nccl
         if not nccl.available:
             raise ValueError(
                 "CuPy finds no NCCL: pip install nvidia-nccl-cu12 (or -cu13), or conda install nccl"
@@ -286,10 +295,9 @@ class Nccl:
         self._ranks: dict[int, tuple[Any, NcclRank]] = {}
 
     def _prepare(self) -> Path:
-        """Take this rank's device, and say in the environment what NCCL reads when it starts."""
+        """Say in the environment what NCCL reads when it starts."""
         from mpi4py import MPI
 
-        use_device(self.cuda, MPI.COMM_WORLD)
         here = MPI.COMM_WORLD.allreduce(local_rank(MPI.COMM_WORLD), MPI.MAX) + 1
         if here > self.cuda.count():
             if self.version < SHARING:
@@ -304,7 +312,8 @@ class Nccl:
             os.environ["NCCL_ALGO"] = forced if self.version >= 22400 else self.algorithm
         if self.protocol:
             os.environ["NCCL_PROTO"] = self.protocol
-        log = Path(tempfile.mkdtemp(prefix="nccl-")) / "log"
+        self._folder = tempfile.TemporaryDirectory(prefix="nccl-", ignore_cleanup_errors=True)
+        log = Path(self._folder.name) / "log"
         os.environ |= {
             "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "TUNING", "NCCL_DEBUG_FILE": str(log),
         }  # fmt: skip
@@ -351,10 +360,20 @@ class Nccl:
         before = self.log.stat().st_size if self.log.exists() else 0
         function(self._communicator(comm), comm, *buffers, **options)
         self.cuda.cupy.cuda.get_current_stream().synchronize()
-        for ran in self._ran(before) if self.algorithm and theirs else ():
+        if self.algorithm and theirs:
+            has_work = comm.size > 1 and any(getattr(buffer, "size", 0) for buffer in buffers)
+            wrong = self._wrong(self._ran(before), has_work) if comm.rank == 0 else ""
+            if wrong := comm.bcast(wrong):
+                raise RuntimeError(f"{wrong}, wants {self.name}")
+
+    def _wrong(self, calls: Sequence[Ran], has_work: bool) -> str:
+        """Return what else than was forced NCCL ran, by its log; nothing where all is well."""
+        if has_work and not calls:
+            return "NCCL's log does not say what it ran"
+        for ran in calls:
             if ran.algorithm != self.algorithm or ran.protocol != (self.protocol or ran.protocol):
-                ranks = f"{ran.algorithm}/{ran.protocol}"
-                raise RuntimeError(f"NCCL ran {ranks} for {ran.nbytes} B, wants {self.name}")
+                return f"NCCL ran {ran.algorithm}/{ran.protocol} for {ran.nbytes} B"
+        return ""
 
     def _communicator(self, comm: Any) -> NcclRank:
         """Return NCCL's communicator for one of MPI's; made once, which is a collective call."""

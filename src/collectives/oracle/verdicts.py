@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from collectives.launch import under_mpi
@@ -27,13 +28,22 @@ class Result:
     unclaimed: str = ""
     refused: str = ""
     refusals: int = 0
+    comes_and_goes: bool = False
     case: Case | None = None
+
+    @property
+    def hung(self) -> bool:
+        """Whether a rank did not come back."""
+        return any(finding.kind == "hung" for finding in self.evidence.broken)
 
     def verdict(
         self, target: Target, subject: Subject, world: World, suspicion: str,
-        evidence: dict[str, Evidence],
+        evidence: dict[str, Evidence], grid: Sequence[str],
     ) -> Verdict | None:  # fmt: skip
-        """Return the verdict; None where the promise does not concern the collective."""
+        """Return the verdict; None where the promise does not concern the collective.
+
+        `grid` are the words that ask for all cases again, for what one case alone does not show.
+        """
         made = Verdict(self.promised.name, subject.collective, subject.name, "held")
         cases = len(self.evidence.held) + len(self.evidence.broken)
         told = [f"known: {text}" for text in self.known] + list(self.notes)
@@ -45,6 +55,10 @@ class Result:
         if self.evidence.broken:
             finding = self.evidence.broken[0]
             fault = _fault(finding, self.promised, target, subject, world, suspicion, evidence)
+            if self.comes_and_goes:
+                text = f"{fault.text}; not when repeated at once"
+                command = _command(grid, self.promised, target, subject, world)
+                fault = replace(fault, text=text, command=command)
             return replace(made, status="broken", cases=cases, detail=detail, fault=fault)
         if self.unclaimed:
             return replace(made, status="not claimed", cases=cases, detail=self.unclaimed)
@@ -70,22 +84,37 @@ def _fault(
         often = {rank: counted.counted.count(rank) for rank in sorted(ranks)}
     return Fault(
         promised.name, subject.collective, subject.name, str(case), finding.text,
-        family(suspicion) if suspicion else "", _command(finding, promised, target, subject, world),
+        family(suspicion) if suspicion else "",
+        _command(_only(case), promised, target, subject, world),
         finding.rank, finding.element, finding.block, often, finding.got, finding.wanted,
     )  # fmt: skip
 
 
+def would_be(
+    case: Case, promised: Property, target: Target, subject: Subject, world: World
+) -> Fault:
+    """Return the fault that it is if ranks do not survive a case."""
+    command = _command(_only(case), promised, target, subject, world)
+    return Fault(promised.name, subject.collective, subject.name, str(case), "", command=command)
+
+
+def _only(case: Case) -> list[str]:
+    return ["--case", str(case)]
+
+
 def _command(
-    finding: Finding, promised: Property, target: Target, subject: Subject, world: World
+    cases: Sequence[str], promised: Property, target: Target, subject: Subject, world: World
 ) -> str:
-    """Return what repeats exactly this case."""
+    """Return what checks exactly this promise again on these cases."""
     words = ["collectives", "check", subject.collective]
-    if isinstance(target, OfPython):
+    device, asked = getattr(target, "device", ""), getattr(target, "target", target)
+    if isinstance(asked, OfPython):
         words.append(subject.name)
     else:
-        words += ["--target", target.name]
+        words += ["--target", asked.name]
         if subject.name in ("nonblocking", "persistent"):
             words += ["--mode", subject.name]
-    words += ["--case", str(finding.case), "--only", promised.name]
+    words += ["--device", device] if device else []
+    words += [*cases, "--only", promised.name]
     launcher = f"mpirun -n {max(world.sizes)} " if under_mpi() else ""
     return launcher + shlex.join(words).replace("'", '"')
