@@ -21,6 +21,7 @@ CONDA_NAMES = {
 
 # What only the conda road needs.
 CONDA_ONLY = {
+    "nccl": "the pip road has one package of it for each CUDA; CuPy says which is missing",
     "pip": "installs this package itself",
     "python": "the pip road brings its own; compared with requires-python below",
     "ucx": "part of the wheels of Open MPI; conda's Open MPI leaves it to choice",
