@@ -11,6 +11,7 @@ import numpy as np
 from collectives import find
 from collectives.blocks import even
 from collectives.draw import text
+from collectives.gpu import to_host
 from collectives.sim import Cluster, Link, Phantom, simulate
 from collectives.study import simulated
 from collectives.teach import runs, show
@@ -18,6 +19,8 @@ from collectives.teach.lesson import ALPHA, BETA, Check, at_least, main, slow_li
 from collectives.teach.prediction import Prediction
 
 PAIRWISE, BRUCK = find("alltoall", "pairwise"), find("alltoall", "bruck")
+SHOWN = 8
+"""Ranks up to which what rank 0 sends is listed."""
 ALLGATHER = find("allgather", "ring")
 
 QUESTION = """
@@ -28,7 +31,8 @@ when blocks are not alike, as when tokens go to experts?
 PREDICT = Prediction(
     ask=lambda p, options: (
         f"Each rank sends its tokens to {text.many(p, 'expert')}, one on each rank. Now half of "
-        "all want that on rank 0. How many times as much as with equal blocks does it receive?"
+        "all tokens want the expert on rank 0. How many times as much as with equal blocks does "
+        "rank 0 receive?"
     ),
     answer=lambda world, options: hot_spot(world),
     unit="x",
@@ -50,44 +54,36 @@ def popularity(p, options):
 
 
 def measure(comm, options):
-    """Run pairwise and Bruck on equal blocks, then pairwise on tokens for experts."""
+    """Record pairwise and Bruck, run them on equal blocks, then pairwise on tokens for experts."""
     p = comm.size
     equal, experts = [options.block] * p, popularity(p, options)
     loads = {
-        "pairwise": exchanged(comm, PAIRWISE, equal),
-        "bruck": exchanged(comm, BRUCK, equal),
-        "experts": exchanged(comm, PAIRWISE, experts, by_counts=True),
+        "pairwise": exchanged(comm, PAIRWISE, equal, options.device),
+        "bruck": exchanged(comm, BRUCK, equal, options.device),
+        "experts": exchanged(comm, PAIRWISE, experts, options.device, by_counts=True),
     }
-    return loads, measured(comm, sum(equal))
+    mine = options.device.array(np.zeros(sum(equal), np.float32))
+    entries = PAIRWISE, BRUCK, find("alltoall", "builtin")
+    shown = comm.size <= SHOWN or options.html  # p * p blocks take their time
+    parts = [runs.recorded(comm, entry) for entry in (PAIRWISE, BRUCK)] if shown else []
+    return parts, loads, runs.timed(comm, entries, mine, np.empty_like(mine))
 
 
-def exchanged(comm, entry, counts, by_counts=False):
+def exchanged(comm, entry, counts, device, by_counts=False):
     """Exchange, each rank ``counts[b]`` elements for rank b; return load, and if all is right."""
     rank, p = comm.rank, comm.size
     # Every element says where it is from, and where it is to go.
     sent = np.repeat(np.arange(p) + 1000 * (rank + 1), counts).astype(np.float32)
     wanted = np.repeat(1000 * np.arange(1, p + 1) + rank, counts[rank]).astype(np.float32)
-    got = np.zeros_like(wanted)
+    sent, got = (device.array(array) for array in (sent, np.zeros_like(wanted)))
     given = {"sendcounts": counts, "recvcounts": [counts[rank]] * p} if by_counts else {}
     load = runs.counted(comm, lambda comm, op: entry.function(comm, sent, got, **given))
-    return load, bool(np.array_equal(got, wanted))
-
-
-def measured(comm, n):
-    """Return the measured medians of pairwise, Bruck and the MPI library."""
-    if not hasattr(comm, "Alltoall"):
-        return {}
-    from collectives.bench import interleaved
-
-    sent, got = (np.zeros(n, np.float32) for _ in range(2))
-    entries = PAIRWISE, BRUCK, find("alltoall", "builtin")
-    calls = {e.name: lambda e=e: e.function(comm, sent, got) for e in entries}
-    return interleaved(comm, calls, repetitions=7)
+    return load, bool(np.array_equal(to_host(got), wanted))
 
 
 def report(world, options):
     """Yield what rank 0 prints."""
-    results, times = zip(*world.results, strict=True)
+    _, results, times = zip(*world.results, strict=True)
     p, n = world.size, options.block
     whole = 4 * n * p
     costs = {entry.name: entry.cost(p, n).times(4) for entry in (PAIRWISE, BRUCK)}
@@ -95,11 +91,13 @@ def report(world, options):
     yield from wrapped(
         "idea   ",
         f"""Row a, block b becomes row b, block a: a matrix is transposed. Pairwise: in each of
-        {p - 1} steps swap a block with one other rank. Bruck: blocks travel in hops of 1, 2, 4,
-        ... ranks, together with all others that take the same hop: {costs["bruck"].alphas} steps,
-        but most blocks travel several times.""",
+        {text.many(p - 1, "step")} send one block and receive one. Bruck: blocks travel in hops of
+        1, 2, 4, ... ranks, together with all others that take the same hop:
+        {text.many(costs["bruck"].alphas, "step")}, but a block with several hops travels as
+        often.""",
     )
     yield ""
+    yield from schedule(world, options)
     for name in results[0]:
         wrong = [rank for rank, result in enumerate(results) if not result[name][1]]
         detail = f"wrong on rank {wrong[0]}" if wrong else "every block is where it belongs"
@@ -127,6 +125,18 @@ use    MPICH takes Bruck for short blocks and pairwise, or nonblocking messages,
        Open MPI 3 is Bruck and 2 pairwise. NCCL's all-to-all is a group of sends and receives."""
 
 
+def schedule(world, options):
+    """Yield what rank 0 sends in each step, or every message where that is wanted."""
+    if options.trace == "none" or not 1 < world.size <= SHOWN:
+        return
+    for run in html(world, options):
+        yield f"{run.algorithm}: what rank 0 sends; a>b is the block from rank a, for rank b\n"
+        yield from (f"  {line}" for line in show.sends(run))
+        yield ""
+        if options.trace == "full":
+            yield from show.messages(run)
+
+
 def traffic(results, costs):
     """Check what every rank sent against the formulas, to the byte."""
     for rank, result in enumerate(results):
@@ -141,7 +151,7 @@ def traffic(results, costs):
 
 def hot_spot(world):
     """Return how many times as much rank 0 received when half of all tokens were for it."""
-    result = world.results[0][0]
+    _, result, _ = world.results[0]
     return result["experts"][0].received / (result["pairwise"][0].received or 1)
 
 
@@ -180,15 +190,16 @@ def shared_cards(p, whole):
 def svg(world, options):
     """Return the figure: what every rank holds before and after."""
     from collectives.draw.figures import transpose
+    from collectives.recorder import record
 
-    return transpose(min(world.size, 128))
+    return transpose(record(PAIRWISE, min(world.size, 128)))
 
 
 def html(world, options):
     """Return the two runs to step through."""
-    from collectives.recorder import record
-
-    return [record(entry, world.size) for entry in (PAIRWISE, BRUCK)]
+    parts = zip(*(parts for parts, *_ in world.results), strict=True)
+    entries = PAIRWISE, BRUCK
+    return [runs.recording(world, *each) for each in zip(entries, parts, strict=True)]
 
 
 def flags(parser):

@@ -16,6 +16,7 @@ from collectives.teach import runs
 from collectives.teach.lesson import ALPHA, BETA, Check, main, new_file, slow_links, wrapped
 from collectives.teach.prediction import Prediction
 from collectives.tuning import choices, chosen, nccl_csv, nccl_model, openmpi
+from collectives.tuning.choices import WORTH
 
 NAMES = ["reduce_bcast", "recursive_doubling", "ring", "rabenseifner_split"]
 ENTRIES = [find("allreduce", name) for name in NAMES]
@@ -55,13 +56,11 @@ def measure(comm, options):
     """Time all algorithms at several sizes, where there is an MPI library."""
     if not hasattr(comm, "Allreduce"):
         return {}
-    from collectives.bench import interleaved
-
     times = {name: [] for name in NAMES}
     for size in MEASURED:
-        mine, total = (np.ones(size // 4, np.float32) for _ in range(2))
-        calls = {e.name: lambda e=e, a=mine, b=total: e.function(comm, a, b) for e in ENTRIES}
-        for name, seconds in interleaved(comm, calls, repetitions=3, warmups=1).items():
+        mine = options.device.array(np.ones(size // 4, np.float32))
+        found = runs.timed(comm, ENTRIES, mine, np.empty_like(mine), repetitions=3, warmups=1)
+        for name, seconds in found.items():
             times[name].append(seconds)
     return times
 
@@ -90,6 +89,7 @@ idea   Time is alpha times steps plus beta times bytes. A tree has few steps, a 
     yield ""
     steps = (f"{rule.algorithm} from {text.nbytes(rule.nbytes)}" for rule in rules)
     yield from wrapped("rules  ", f"take {', then '.join(steps)}")
+    yield f"       (a rule changes only for an algorithm that is {WORTH - 1:.0%} faster)"
     yield from written(options.rules, rules_text, "in Open MPI's format")
     if world.is_simulated:
         yield "       They are for this network: measure on yours (mpirun), then write the file."

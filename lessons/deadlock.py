@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from collectives.draw import text
 from collectives.recorder import record
 from collectives.teach import hangs
 from collectives.teach.lesson import Check, main
@@ -23,10 +24,12 @@ Every rank of a ring passes a parcel to its right. First send, then receive: wha
 
 PREDICT = Prediction(
     ask=lambda p, options: (
-        f"All {p} ranks call Send to the right, then Recv from the left. With 64 bytes it mostly "
-        "works. And with 4 MB?"
+        f"{text.many(p, 'rank')} call Send to the right, then Recv from the left. With 64 bytes "
+        "it mostly works. And with 4 MB?"
     ),
-    answer=lambda world, options: "b" if outcomes(world)["send_first", LARGE].hung else "a",
+    answer=lambda world, options: (
+        "b" if outcomes(world, options)["send_first", LARGE].hung else "a"
+    ),
     choices=("it works too, and takes longer", "it hangs"),
 )
 
@@ -90,18 +93,18 @@ def measure(comm, options):
     if hasattr(comm, "time") or not hangs.can_watch():
         return None  # a simulated deadlock ends all ranks: see `outcomes`
     return {
-        (name, size): hangs.run_watched(comm, program, size)
+        (name, size): hangs.run_watched(comm, program, size, options.device)
         for name, (_, program) in PROGRAMS.items()
         for size in (SMALL, LARGE)
         if not (name == "take_turns" and comm.size == 1)  # nobody to take turns with
     }
 
 
-def outcomes(world):
+def outcomes(world, options):
     """Return what came of every program; simulated where it could not be watched."""
     if world.results[0] is None:
         world.results[0] = {
-            (name, size): hangs.run_simulated(world.size, program, size)
+            (name, size): hangs.run_simulated(world.size, program, size, options.device)
             for name, (_, program) in PROGRAMS.items()
             for size in (SMALL, LARGE)
             if not (name == "take_turns" and world.size == 1)
@@ -112,7 +115,7 @@ def outcomes(world):
 def report(world, options):
     """Yield what rank 0 prints."""
     threads = world.is_simulated or world.results[0] is not None
-    seen = outcomes(world)
+    seen = outcomes(world, options)
     if not threads:
         yield "\n(threads of this MPI library may not send: what follows is simulated)"
     yield """

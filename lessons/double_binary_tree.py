@@ -30,7 +30,8 @@ vector each, give every rank the same work?
 
 PREDICT = Prediction(
     ask=lambda p, options: (
-        f"How many of {p} ranks send exactly 2 S? (In a single tree, the busiest send 3 S.)"
+        f"How many of {text.many(p, 'rank')} send exactly 2 S? "
+        f"(In a single tree, the busiest send {most_edges(p)} S.)"
     ),
     answer=lambda world, options: sum(
         load.sent == 2 * options.elements * options.dtype.itemsize for _, load, *_ in world.results
@@ -40,6 +41,7 @@ PREDICT = Prediction(
 
 NEXT = [
     ("-n 7", "an odd number of ranks: one of them is inner in both trees"),
+    ("-n 64 --elements 1000", "many ranks, a short vector: compare the times with the ring's"),
     ("--trace full", "every message"),
     ("tree_allreduce", "the single tree again"),
     ("halving_doubling", "as few steps as a tree and as few bytes as a ring"),
@@ -82,9 +84,10 @@ idea   cut the vector in two halves; each is reduced and broadcast along a tree 
     yield f"""
 bytes  counted {mean:.4g} S on average, formula 2(p-1)/p S = {2 * (p - 1) / p:.4g} S, as a ring.
        In a ring every rank sends that; two trees have up to 2 S: a little more. What they save
-       is latency, log2 p instead of p.
+       is latency, log2 p instead of p: it pays for short vectors, and on many ranks.
 """
     yield from show.times(times[0], runs.simulated([DOUBLE, SINGLE, RING], p, options))
+    yield "       Here halves travel whole, and wait for each other level by level: see the limit."
     yield from limits(p)
     yield """
 use    NCCL's Tree algorithm is this one, between nodes only; inside a node its trees are chains
@@ -97,17 +100,23 @@ def edges(rank, p):
     return [tree_of_nodes(rank, nodes)[:2] for nodes in tree_pair(p, per_node=1)]
 
 
+def most_edges(p):
+    """Return how many edges the busiest rank of a single tree has: so often it sends S."""
+    ends = (edges(rank, p)[0] for rank in range(p))
+    return max((parent is not None) + len(children) for parent, children in ends)
+
+
 def roles(p):
     """Yield what every rank is in both trees."""
-    yield f"rank  {'first tree':30}second tree"
+    yield f"rank  {'first tree':38}second tree"
     for rank in range(min(p, 16)):
         cells = []
         for parent, children in edges(rank, p):
-            below = f" of {', '.join(f'r{child}' for child in children)}" if children else ""
             role = "root" if parent is None else "inner" if children else "leaf"
             above = "" if parent is None else f", below r{parent}"
-            cells.append(f"{role}{below}{above}")
-        yield f"r{rank:<5}{cells[0]:30}{cells[1]}"
+            below = f", above {' and '.join(f'r{child}' for child in children)}" * bool(children)
+            cells.append(f"{role}{above}{below}")
+        yield f"r{rank:<5}{cells[0]:38}{cells[1]}"
     if p > 16:
         yield f"(and {p - 16} more)"
 
@@ -173,6 +182,5 @@ if __name__ == "__main__":
         main(
             measure, report, about=__doc__, question=QUESTION, predict=PREDICT,
             svg=svg, html=html, next_steps=NEXT, elements=100_000,
-            flags=runs.device_flag,
         )
     )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 
 from collectives import find
 from collectives.draw import text
+from collectives.gpu import to_host
 from collectives.oracle.fingerprint import fingerprint
 from collectives.teach.lesson import Check, main, wrapped
 from collectives.teach.prediction import Prediction
@@ -53,8 +54,10 @@ def measure(comm, options):
     sums = {}
     for name in [*NAMES, *["builtin"] * on_mpi]:
         for dtype in ("float32", "float16"):
-            total = np.empty(ELEMENTS, dtype)
-            find("allreduce", name).function(comm, summand(comm.rank, dtype), total)
+            mine = options.device.array(summand(comm.rank, dtype))
+            total = np.empty_like(mine)
+            find("allreduce", name).function(comm, mine, total)
+            total = to_host(total)
             sums[name, dtype] = crc32(total.tobytes()), total if comm.rank == 0 else None
     library = find("allreduce", "builtin").function
     if not on_mpi or not 1 < comm.size <= MOST:
@@ -113,7 +116,7 @@ def same_on_all_ranks(sums):
 def between_algorithms(mine, p):
     """Check that bits differ between a ring and a tree, where there are ranks enough."""
     different = len({mine[name, "float32"][0] for name in NAMES})
-    detail = f"{different} different results from {len(NAMES)} algorithms"
+    detail = f"{text.many(different, 'result')} from {len(NAMES)} algorithms"
     if p == 1:
         yield Check("algorithms", different == 1, f"{detail}: one rank adds nothing")
     elif p == 2:

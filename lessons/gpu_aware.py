@@ -49,7 +49,7 @@ NEXT = [
 
 def flags(parser):
     parser.add_argument(
-        "--device", type=device_name, default="auto",
+        "--device", dest="wanted", type=device_name, default="auto",
         help="where vectors are: cuda, stand-in for a GPU, or auto, which is cuda if it is there",
     )  # fmt: skip
 
@@ -65,7 +65,7 @@ def device_name(name):
 def device_for(options):
     """Return the device to use, and why it is not a GPU, if it is not."""
     try:
-        return at_hand("cuda" if options.device == "auto" else options.device), ""
+        return at_hand("cuda" if options.wanted == "auto" else options.wanted), ""
     except ValueError as missing:
         return at_hand("stand-in"), str(missing)
 
@@ -217,5 +217,6 @@ if __name__ == "__main__":
         main(
             measure, report, about=__doc__, question=QUESTION, predict=PREDICT,
             svg=svg, html=html, next_steps=NEXT, elements=100_000, flags=flags,
+            device=False,  # it has one of its own, with more to choose from
         )
     )  # fmt: skip

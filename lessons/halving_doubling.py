@@ -26,7 +26,8 @@ A ring sends the fewest bytes, in 2(p-1) steps. Is there a way with as few bytes
 PREDICT = Prediction(
     ask=lambda p, options: (
         f"Recursive doubling exchanges whole vectors, in log2 p steps. Halving and doubling "
-        f"exchanges a half, a quarter, ... How much does the busiest of {p} ranks send, in S?"
+        f"exchanges a half, a quarter, ... How much does the busiest of {text.many(p, 'rank')} "
+        "send, in S?"
     ),
     answer=lambda world, options: (
         max(load.sent for _, load, *_ in world.results)
@@ -58,8 +59,9 @@ def report(world, options):
     steps = survivors.bit_length() - 1
     yield f"""
 idea   halving: exchange half of the vector with a far rank, half of that half with a nearer one,
-       ...: after {steps} steps each rank holds one complete block. Doubling: the same way back,
-       with twice as much in every step. In each step partners differ in one bit of their number."""
+       ...: after {text.many(steps, "step")} each rank holds one complete block. Doubling: the same
+       way back, with twice as much in every step. In each step partners differ in one bit of their
+       number."""
     yield from fold(p)
     yield from show.steps(runs.recording(world, HALVING, parts), options)
     yield runs.values(totals, options)
@@ -144,6 +146,5 @@ if __name__ == "__main__":
         main(
             measure, report, about=__doc__, question=QUESTION, predict=PREDICT,
             svg=svg, html=html, next_steps=NEXT, elements=100_000,
-            flags=runs.device_flag,
         )
     )  # fmt: skip

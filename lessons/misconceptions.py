@@ -85,7 +85,7 @@ def everything():
 idea   Do not argue: count, simulate or measure. "counted" and "simulated" ran just now on simulated
        ranks, "computed" is arithmetic, "quoted" is what others saw and nothing here can measure.
 """
-    failed, ran, others = [], 0, []
+    failed, ran, others = [], 0, {}
     for belief in beliefs():
         evidence = belief.experiment()
         yield f"{belief!s:5}{belief.verdict:10}{belief.says}"
@@ -94,12 +94,14 @@ idea   Do not argue: count, simulate or measure. "counted" and "simulated" ran j
             ran += 1
             failed += [str(belief)] * (not evidence.holds)
         else:
-            others.append(f"{belief} ({evidence.how})")
+            others.setdefault(evidence.how, []).append(str(belief))
     yield ""
-    detail = f"{ran - len(failed)} of {ran} came out as said; the others: {', '.join(others)}"
+    rest = "; ".join(f"{how}: {', '.join(names)}" for how, names in others.items())
+    detail = f"{ran - len(failed)} of {ran} came out as said; {rest}"
     yield Check("runs", not failed, f"{', '.join(failed)} did not" if failed else detail)
     yield """
-limit  A simulation knows what it was told. Where the machine decides, as in M18 and M22, measure.
+limit  A simulation knows what it was told. Where the machine or the library decides, as in M12,
+       M18 and M22, measure, or read its log.
 
 use    Ask of each number that you read: of which rank, of which size, and counted how?"""
 
@@ -134,6 +136,6 @@ if __name__ == "__main__":
     sys.exit(
         main(
             measure, report, about=__doc__, question=QUESTION, predict=PREDICT,
-            svg=svg, html=html, next_steps=NEXT, flags=flags,
+            svg=svg, html=html, next_steps=NEXT, flags=flags, device=False,
         )
     )  # fmt: skip

@@ -34,8 +34,8 @@ cannot?
 
 PREDICT = Prediction(
     ask=lambda p, options: (
-        "8 nodes with 8 cards each; a channel uses one card. How many times as fast gets a ring of "
-        "1.2 GB when it has 16 channels instead of 8?"
+        "8 nodes with 8 cards each; a channel uses one card. How many times as fast is a ring of "
+        "1.2 GB with 16 channels as with 8?"
     ),
     answer=lambda world, options: ring_time(8, 8) / ring_time(16, 8),
     unit="x",
@@ -62,8 +62,8 @@ def ring_time(channels, cards, network=None):
 
 def measure(comm, options):
     """Count what rings in 1 and in 2 channels send, on the ranks there are."""
-    n = 1000 * comm.size
-    mine, total = np.ones(n, np.float32), np.empty(n, np.float32)
+    mine = options.device.array(np.ones(1000 * comm.size, np.float32))
+    total = np.empty_like(mine)
     return [
         runs.counted(
             comm, lambda comm, op, c=channels: ENTRY.function(comm, mine, total, op, channels=c)

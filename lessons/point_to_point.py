@@ -10,6 +10,7 @@ import numpy as np
 
 from collectives import find
 from collectives.draw import text
+from collectives.gpu import for_arrays_like, to_host
 from collectives.recorder import record
 from collectives.teach import messages, runs
 from collectives.teach.lesson import ALPHA, BETA, Check, main
@@ -30,7 +31,7 @@ PREDICT = Prediction(
     ask=lambda p, options: (
         "A message of 8 bytes takes some time. How many bytes take twice as long?"
     ),
-    answer=lambda world, options: half_size(*messages.fit(found(world)["times"])),
+    answer=lambda world, options: half_size(*messages.fit(found(world, options)["times"])),
     unit="B",
 )
 
@@ -51,23 +52,27 @@ def network():
 
 def measure(comm, options):
     """Count an exchange of all with all and a ring; time messages between ranks 0 and 1."""
-    size = 12 * comm.size
-    mine, total = np.full(size, comm.rank + 1.0), np.empty(size)
+    device = options.device
+    mine = device.array(np.full(12 * comm.size, comm.rank + 1.0))
+    total = np.empty_like(mine)
     seen = {
         "direct": runs.counted(comm, lambda comm, op: direct(comm, mine, total, op)),
-        "sum": total[0],
+        "sum": to_host(total)[0],
         "ring": runs.counted(comm, lambda comm, op: RING.function(comm, mine, total, op)),
     }
     if comm.rank < 2 <= comm.size:
-        seen["times"] = [(size, messages.ping_pong(comm, size)) for size in messages.SIZES]
-        seen["waits"], seen["edge"] = messages.late_receiver(comm)
-        seen["asleep"] = {size: messages.late_send(comm, size, asleep=True) for size in ASLEEP}
+        seen["times"] = [(size, messages.ping_pong(comm, size, device)) for size in messages.SIZES]
+        seen["waits"], seen["edge"] = messages.late_receiver(comm, device)
+        seen["asleep"] = {
+            size: messages.late_send(comm, size, device, asleep=True) for size in ASLEEP
+        }
     runs.rest(comm)
     return seen
 
 
 def direct(comm, mine, total, op):
     """All-reduce in which everybody sends the whole vector to everybody else."""
+    comm = for_arrays_like(mine, comm)
     others = [rank for rank in range(comm.size) if rank != comm.rank]
     rooms = [np.empty_like(mine) for _ in others]
     requests = [comm.Irecv(room, source=rank) for rank, room in zip(others, rooms, strict=True)]
@@ -82,13 +87,13 @@ def direct(comm, mine, total, op):
 # ------------------------------------------------------------------ what was found
 
 
-def found(world):
+def found(world, options):
     """Return what rank 0 saw; of two simulated ranks where there is one rank only."""
     if world.size > 1:
         return world.results[0]
     from collectives.sim import simulate
 
-    return simulate(lambda comm: measure(comm, None), 2, network=network()).results[0]
+    return simulate(lambda comm: measure(comm, options), 2, network=network()).results[0]
 
 
 def half_size(alpha, beta):
@@ -98,7 +103,7 @@ def half_size(alpha, beta):
 
 def report(world, options):
     """Yield what rank 0 prints."""
-    seen, p = found(world), world.size
+    seen, p = found(world, options), world.size
     how = "simulated" if world.is_simulated or p == 1 else "measured"
     alone = "\n       (this job has one rank: these are two simulated ones)" if p == 1 else ""
     alpha, beta = messages.fit(seen["times"])
@@ -113,7 +118,7 @@ idea   time = alpha + bytes * beta: alpha for the message, beta for each byte. A
         yield f"  {size:14}{text.seconds(seconds):>10}{text.seconds(line):>16}"
     yield f"""
 fit    alpha {text.seconds(alpha)}, beta {beta * 1e9:.3g} ns per byte: {text.nbytes(1 / beta)}/s
-       {text.nbytes(half_size(alpha, beta))} take 2 alpha; below that more bytes are almost free
+       {text.nbytes(half_size(alpha, beta))} take 2 alpha; far below that more bytes are almost free
 """
     yield from eager(seen, how)
     yield from all_to_all(world)
@@ -186,7 +191,7 @@ def svg(world, options):
     """Return the figure: the ping-pong with its fit, and Send to a late receiver."""
     from collectives.teach.message_figure import message_figure
 
-    seen, alone = found(world), world.size == 1
+    seen, alone = found(world, options), world.size == 1
     how = "simulated" if world.is_simulated or alone else f"measured, {world.library}"
     return message_figure(seen["times"], seen["waits"], seen["edge"], how)
 

@@ -10,7 +10,9 @@ from collections import Counter
 import numpy as np
 
 from collectives import find
+from collectives.draw import text
 from collectives.draw.steps import contributors
+from collectives.gpu import to_host
 from collectives.recorder import wanted
 from collectives.teach import runs
 from collectives.teach.lesson import Check, main
@@ -44,7 +46,9 @@ Many ranks, one call: who brings what, and who has what afterwards?
 """
 
 PREDICT = Prediction(
-    ask=lambda p, options: f"After a ReduceScatter on {p} ranks, what does each rank hold?",
+    ask=lambda p, options: (
+        f"After a ReduceScatter on {text.many(p, 'rank')}, what does each rank hold?"
+    ),
     answer=lambda world, options: "b" if blocks_of_the_sum(world) == 1 else "a",
     choices=("the whole sum", "one block of the sum", "one block of its own vector"),
 )
@@ -64,17 +68,17 @@ def measure(comm, options):
     builtin = {}
     if hasattr(comm, "Allreduce"):
         builtin = {name: runs.recorded(comm, find(name, "builtin")).end for name in ALL}
-    return parts, builtin, two_halves(comm)
+    return parts, builtin, two_halves(comm, options.device)
 
 
-def two_halves(comm):
+def two_halves(comm, device):
     """Return whether ReduceScatter and then AllGather give what AllReduce gives."""
-    vector = np.arange(3 * comm.size) * 7 + comm.rank
-    whole, shard, again = np.empty_like(vector), np.empty(3, int), np.empty_like(vector)
+    vector = device.array(np.arange(3 * comm.size) * 7 + comm.rank)
+    whole, shard, again = (np.empty_like(vector, shape=n) for n in (vector.size, 3, vector.size))
     ALL["allreduce"].function(comm, vector, whole)
     ALL["reduce_scatter"].function(comm, vector, shard)
     ALL["allgather"].function(comm, shard, again)
-    return bool(np.array_equal(whole, again))
+    return bool(np.array_equal(to_host(whole), to_host(again)))
 
 
 def report(world, options):
@@ -94,8 +98,9 @@ idea   a vector is cut into one block per rank. A cell lists the ranks whose num
     yield from checks(world)
     yield from volumes(world)
     yield """
-limit  one rank: every collective is a copy. Many ranks: whoever has a root, the root's link is full
-       of p - 1 blocks; those without a root spread the load.
+limit  one rank: every collective is a copy. Many ranks: where there is a root, it has p - 1 blocks
+       to deal out or to take in, or log2 p whole vectors down or up a tree; where there is none,
+       the load can be spread.
 use    MPI_Allreduce, ncclAllReduce, torch.distributed.all_reduce are the same thing. NCCL counts
        the elements per rank for AllGather and ReduceScatter, other texts the whole vector: ask
        which, before you compare numbers."""
@@ -114,13 +119,13 @@ def table(world, name, options, *, rows):
     before, after = ([cells(name, holds, p) for holds in sides(parts, side)]
                      for side in ("start", "end"))  # fmt: skip
     width, wide = (max(len(cell) for row in rows for cell in row) + 1 for rows in (before, after))
-    yield f"      {'before':{p * width + 3}}after"
+    yield f"      {'before':{max(p * width + 3, 7)}}after"
     for rank in range(min(p, rows)):
         left, right = (
             "".join(f"{cell:{size}}" for cell in row[rank])
             for row, size in ((before, width), (after, wide))
         )
-        yield f"  r{rank}  {left}   {right}".rstrip()
+        yield f"  r{rank}  {left + '   ':7}{right}".rstrip()
     yield "  ...\n" if rows < p else ""
 
 
@@ -185,8 +190,8 @@ def volumes(world):
         whole = name in ("allreduce", "reduce", "bcast", "scan", "exscan")
         n = () if name == "barrier" else (12 * p if whole else 12,)
         formula = entry.cost(p, *n).volume * 4
-        text = entry.formulas.get("volume", "0")
-        yield f"       {name:16}{entry.name:16}{counted:8} B{formula:8} B   {text}"
+        words = entry.formulas.get("volume", "0")
+        yield f"       {name:16}{entry.name:16}{counted:8} B{formula:8} B   {words}"
         wrong += [name] * (counted != formula)
     yield "       (n: elements of the vector, or of one block where ranks bring or get blocks)\n"
     detail = f"not as counted: {', '.join(wrong)}" if wrong else "as counted, for all of them"

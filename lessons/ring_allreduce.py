@@ -21,7 +21,7 @@ How can everyone get the sum of all vectors, when no rank may send or receive mo
 
 PREDICT = Prediction(
     ask=lambda p, options: (
-        f"How many bytes does each of {p} ranks send, of a vector of "
+        f"How many bytes does each of {text.many(p, 'rank')} send, of a vector of "
         f"{text.nbytes(options.elements * options.dtype.itemsize)}?"
     ),
     answer=lambda world, options: most_sent(world),
@@ -127,6 +127,5 @@ if __name__ == "__main__":
         main(
             measure, report, about=__doc__, question=QUESTION, predict=PREDICT,
             svg=svg, html=html, next_steps=NEXT, elements=100_000,
-            flags=runs.device_flag,
         )
     )  # fmt: skip

@@ -22,8 +22,8 @@ A ring takes 2(p-1) steps. A tree takes about 2 log2 p: does it pay with more by
 
 PREDICT = Prediction(
     ask=lambda p, options: (
-        f"A ring of {p} ranks sends {2 * (p - 1)} S in all, where S is one vector. How much does "
-        "the tree send in all, in S?"
+        f"A ring of {text.many(p, 'rank')} sends {2 * (p - 1)} S in all, where S is one vector. "
+        "How much does the tree send in all, in S?"
     ),
     answer=lambda world, options: sum(load.sent for _, load, *_ in world.results) / size(options),
     unit="S",
@@ -67,11 +67,13 @@ idea   reduce: in {levels} steps every rank but 0 sends the sum of its subtree t
     sent, received = ([getattr(load, which) for load in loads] for which in ("sent", "received"))
     yield "\nload   of every rank, in vectors of S\n"
     yield from show.bars({"sent": sent, "received": received}, size(options))
-    total = sum(sent) / size(options)
+    total, most = sum(sent) / size(options), max(sent) / size(options)
+    busiest = ", ".join(f"r{rank}" for rank, load in enumerate(sent) if load == max(sent))
     yield f"""
 bytes  counted {total:.4g} S by all ranks together, formula 2(p-1) S = {2 * (p - 1)} S, as a ring.
-       "A tree moves 2 log2(p) S" is true of one rank only: the root receives {levels} S and sends
-       {levels} S. A leaf sends S and receives S, and about half of all ranks are leaves.
+       "A tree moves 2 log2(p) S" is true of the busiest ranks only, here {busiest}: each
+       receives {most:.4g} S and sends {most:.4g} S. A leaf sends S and receives S, and about half
+       of all ranks are leaves.
 """
     yield from timing(world, options, times[0])
     yield from limit(p)
@@ -114,7 +116,7 @@ def limit(p):
     for pieces in (1, 4, 16, 64, 256):
         time = runs.simulated_time(PIPELINED, p, n, segment=n // pieces)
         yield f"       {pieces:4} segments  {text.seconds(time):>8}  = {time / whole:5.3g} S beta"
-    yield "       log2 p stays with alpha; but inner ranks of one binary tree still send 3 S"
+    yield "       log2 p stays with alpha; but who has a parent and two children still sends 3 S"
 
 
 def svg(world, options):
@@ -134,6 +136,5 @@ if __name__ == "__main__":
         main(
             measure, report, about=__doc__, question=QUESTION, predict=PREDICT,
             svg=svg, html=html, next_steps=NEXT, elements=100_000,
-            flags=runs.device_flag,
         )
     )  # fmt: skip

@@ -11,11 +11,12 @@ import numpy as np
 
 from collectives import find
 from collectives.draw import text
+from collectives.gpu import to_host
 from collectives.teach import runs
 from collectives.teach import training_runs as training
 from collectives.teach.lesson import at_least, main, slow_links
 from collectives.teach.prediction import Prediction
-from collectives.training import MLP, DataParallel, batch_of, digits
+from collectives.training import MLP, DataParallel, batch_of
 
 MODEL = MLP((64, 48, 32, 10))  # digits of 8 by 8 pixels, in ten classes
 HALVES = find("reduce_scatter", "ring"), find("allgather", "ring")
@@ -28,7 +29,7 @@ With ZeRO, each of p ranks keeps only 1/p of the optimizer's state (stage 1), al
 PREDICT = Prediction(
     ask=lambda p, options: (
         f"The model has {text.nbytes(setting(options).psi)} of parameters; data parallelism sends "
-        f"{text.nbytes(2 * setting(options).psi * (p - 1) / p)}\nper rank and step. "
+        f"{text.nbytes(2 * setting(options).psi * (p - 1) / p)} per rank and step. "
         "How many bytes does a rank send with ZeRO-3?"
     ),
     answer=lambda world, options: training.per_rank(of_all_ranks(world), "ZeRO-3"),
@@ -46,7 +47,9 @@ NEXT = [
 
 def setting(options):
     """Return what is trained, and how."""
-    return training.Setting(MODEL, rows=options.rows, rate=0.01, steps=options.steps)
+    return training.Setting(
+        MODEL, rows=options.rows, rate=0.01, steps=options.steps, device=options.device
+    )
 
 
 def measure(comm, options):
@@ -67,10 +70,10 @@ class Unmoved(DataParallel):
 
 def length_of_gradient(comm, what, own):
     """Return the length of the summed gradient, divided by the own rows or by those of all."""
-    trainer = Unmoved(comm, MODEL, MODEL.initial())
-    [mine] = batch_of(digits(), 0, what.rows, rank=comm.rank, p=comm.size)
+    trainer = Unmoved(comm, MODEL, what.start)
+    [mine] = batch_of(what.data, 0, what.rows, rank=comm.rank, p=comm.size)
     trainer.step([mine], max(1, len(mine[0])) if own else what.rows)
-    return float(np.linalg.norm(trainer.gradients))
+    return float(np.linalg.norm(to_host(trainer.gradients)))
 
 
 def of_all_ranks(world):
@@ -103,8 +106,9 @@ bytes  sent per rank in one step, average over ranks, counted
     yield """
 say    The chapter has ZeRO lower the traffic "from 2x the model to 2x". It should read: ZeRO-1 and
        ZeRO-2 send as much as data parallelism, 2x the model, and keep less; ZeRO-3 sends 3x, half
-       as much again, and keeps 1/p of everything. (Each times (p-1)/p.) Nor do the messages
-       double, see above: the ring all-reduce consists of the same two parts.
+       as much again, and keeps 1/p of everything. (Each times (p-1)/p.) And it says that there are
+       twice as many communications: there are two calls instead of one, but no more messages, see
+       above, as the ring all-reduce consists of the same two parts.
 
 more   k batches per step, gradients accumulated: sent per rank, counted, in Psi (p-1)/p
 """
@@ -124,7 +128,7 @@ mean   A rank divides its gradient by the {options.rows} rows of all, so that th
 
 def buckets(p, by_layer, in_one, what):
     """Yield what buckets change: messages, not bytes; and what can be hidden."""
-    from collectives.draw.figures.overlap import Layer, allreduce_time, schedule
+    from collectives.training.timeline import Layer, allreduce_time, schedule
 
     time = allreduce_time("ring", p, slow_links())
     parts, one = sum(time(4 * size) for size in MODEL.sizes), time(what.psi)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from collectives.draw.text import bold
+
 LESSONS = sorted(Path(__file__).parents[2].glob("lessons/[!_]*.py"))
 EACH = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 slow = pytest.mark.slow
@@ -81,6 +83,23 @@ def test_docstring_says_how_to_run_it(lesson):
     text = "\n".join(lines[:8])
     assert f"mpirun -n 8 python lessons/{lesson.name}" in text
     assert f"\npython lessons/{lesson.name}" in text
+
+
+def test_many_ranks_are_simulated():
+    """Who runs on MPI is not sent to 64 processes on a laptop, but to as many simulated ranks."""
+    lesson = LESSONS[0].parent / "choose_wisely.py"
+    done = run("mpirun", "-n", 3, sys.executable, lesson)
+    assert "1) python lessons/choose_wisely.py -n 64\n" in done.stdout
+    assert "2) mpirun -n 6 python lessons/choose_wisely.py\n" in done.stdout
+
+
+def test_no_colour_from_ranks_of_a_launcher(monkeypatch):
+    """Open MPI gives ranks a terminal even where its own output goes into a file."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert bold("PASS") == "\033[1mPASS\033[0m"
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
+    assert bold("PASS") == "PASS"
 
 
 def test_asked_without_anybody_there():

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from collectives.tracing import Event, Trace
+from collectives.launch import under_mpi
+from collectives.tracing import Event
 
 if TYPE_CHECKING:
     from collectives.recording import Recording
@@ -18,8 +19,11 @@ WIDTH = 100
 
 
 def bold(text: str) -> str:
-    """Return `text` in bold where the terminal shows it and NO_COLOR is not set."""
-    plain = os.environ.get("NO_COLOR") or not sys.stdout.isatty()
+    """Return `text` in bold where the terminal shows it and NO_COLOR is not set.
+
+    Not under an MPI launcher: Open MPI gives ranks a terminal even where its own output is a file.
+    """
+    plain = os.environ.get("NO_COLOR") or under_mpi() or not sys.stdout.isatty()
     return text if plain else f"\033[1m{text}\033[0m"
 
 
@@ -89,14 +93,20 @@ def source_line(event: Event) -> str:
     return f"{'/'.join(event.file.split(os.sep)[-2:])}:{event.line}"
 
 
-def message_list(trace: Trace | Recording) -> Iterator[str]:
-    """Yield a line for every message: step, sender, receiver, bytes, source line."""
-    sends = [event for event in trace.events if event.kind == "send"]
-    for event in sorted(sends, key=lambda e: (e.step, e.rank)):
-        yield (
-            f"step {event.step:3}  r{event.rank} -> r{event.peer}  {event.call:9} "
-            f"{nbytes(event.nbytes):>8}  {source_line(event)}"
-        )
+def message_list(recording: Recording) -> Iterator[str]:
+    """Yield a line for every message: step, sender, receiver, call, bytes, source line."""
+    lost = {id(m.send): "  never arrives" for m in recording.messages() if math.isinf(m.end)}
+    rows = []
+    for frame in recording.frames():
+        sends = [event for event in frame.events if event.kind == "send"]
+        for event in sorted(sends, key=lambda event: event.rank):
+            ends = f"r{event.rank} -> r{event.peer}"
+            place = source_line(event) + lost.get(id(event), "")
+            rows.append((frame.title, ends, event.call, nbytes(event.nbytes), place))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for title, ends, call, size, place in rows:
+        left = (f"{t:{w}}" for t, w in zip((title, ends, call), widths, strict=False))
+        yield f"{'  '.join(left)}  {size:>{widths[3]}}  {place}"
 
 
 def bytes_per_rank(recording: Recording) -> Iterator[str]:
@@ -133,13 +143,20 @@ def _counts(label: str, sent: list[int], received: list[int]) -> str:
 def waits_table(recording: Recording, most: int = 12) -> Iterator[str]:
     """Yield the lines of a table: who waited for whom and how long, the longest first.
 
-    A rank waits from when it is ready for a message until the other side is. `most` lines are
-    written out; the last line has the total of all.
+    A rank waits from when it is ready for a message until the other side is; forever in a call
+    that never ended. `most` lines are written out; the last line has the total of the others.
     """
     waits = [wait for wait in recording.waits() if wait[2] > 0]
     how = "simulated" if recording.simulated else "measured"
+    endless = sorted({(e.rank, e.peer) for e in recording.events if math.isinf(e.end)})
+    for waiter, waited_for in endless[:most]:
+        whom = f"r{waited_for}" if waited_for >= 0 else "any rank"
+        yield f"{f'r{waiter} for {whom}':16}{'forever':>12}"
+    if len(endless) > most:
+        yield f"{f'{len(endless) - most} more':16}{'forever':>12}"
     if not waits:
-        yield f"nobody waited ({how})"
+        if not endless:
+            yield f"nobody waited ({how})"
         return
     yield f"waiting, {how}, of {many(len(waits), 'pair')} of ranks"
     for waiter, waited_for, time in waits[:most]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from collectives.gpu import HOST, Device, for_arrays_like, to_host
 from collectives.topology import ring_neighbours
 
 PATIENCE = 0.5
@@ -48,13 +49,13 @@ class Outcome:
     right: bool
 
 
-def run_simulated(p: int, program: Program, nbytes: int) -> Outcome:
+def run_simulated(p: int, program: Program, nbytes: int, device: Device = HOST) -> Outcome:
     """Run a program on p simulated ranks, which copy messages of fewer than 8192 bytes."""
     from collectives.sim import DeadlockError, Hockney, simulate
 
     try:
         run = simulate(
-            lambda comm: _got(comm, program, nbytes), p, network=Hockney(eager_limit=8192)
+            lambda comm: _got(comm, program, nbytes, device), p, network=Hockney(eager_limit=8192)
         )
     except DeadlockError as error:
         return Outcome(True, error.cycle, str(error), False)
@@ -70,11 +71,13 @@ _HELP = 255
 """What the main thread sends, in every byte."""
 
 
-def _got(comm: Any, program: Program, nbytes: int) -> int:
+def _got(comm: Any, program: Program, nbytes: int, device: Device) -> int:
     """Run a program and return which number it received; -1 if not the same in all bytes."""
-    incoming = np.zeros(nbytes, np.uint8)
-    program(comm, np.full(nbytes, _number(comm.rank), np.uint8), incoming)
-    return int(incoming[0]) if np.all(incoming == incoming[0]) else -1
+    outgoing = device.array(np.full(nbytes, _number(comm.rank), np.uint8))
+    incoming = device.array(np.zeros(nbytes, np.uint8))
+    program(for_arrays_like(incoming, comm), outgoing, incoming)
+    got = to_host(incoming)
+    return int(got[0]) if np.all(got == got[0]) else -1
 
 
 class _Diary:
@@ -97,16 +100,20 @@ def can_watch() -> bool:
     return bool(MPI.Query_thread() == MPI.THREAD_MULTIPLE)
 
 
-def run_watched(comm: Any, program: Program, nbytes: int) -> Outcome:
+def run_watched(comm: Any, program: Program, nbytes: int, device: Device = HOST) -> Outcome:
     """Run a program on the ranks of an MPI communicator; every rank gets what came of it."""
     from collectives.oracle.watched import Log, Watched
 
     inner, diary = comm.Dup(), _Diary()
     got: list[int] = []
     watched = Watched(inner, diary, Log(), False, range(comm.size))  # type: ignore[arg-type]
-    thread = threading.Thread(
-        target=lambda: got.append(_got(watched, program, nbytes)), daemon=True
-    )
+    number = device.current()
+
+    def run() -> None:
+        device.use(number)  # CUDA has a current device for each thread
+        got.append(_got(watched, program, nbytes, device))
+
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     circle: list[int] = []
     text = ""

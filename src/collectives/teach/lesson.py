@@ -23,6 +23,7 @@ import numpy as np
 
 from collectives.draw.text import WIDTH, bold, many, nbytes
 from collectives.dtypes import number_type
+from collectives.gpu.devices import HOST, Device, take
 from collectives.launch import (
     World,
     abort_on_error,
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from collectives.sim.network import Network
 
 SIMULATED_DEFAULT = 8
+MANY = 16
+"""Ranks beyond which a reader is sent to the simulation: processes on a laptop would crawl."""
+
 ALPHA, BETA = 5e-6, 1 / 10e9
 """Of simulated messages, where a lesson does not say otherwise: 5 us each, 10 GB/s."""
 
@@ -73,6 +77,7 @@ def main(
     html: Callable[[World, Options], Sequence[Recording]],
     next_steps: Sequence[tuple[str, str]],
     elements: int | None = None,
+    device: bool = True,
     network: Callable[[], Network] = slow_links,
     flags: Callable[[argparse.ArgumentParser], None] | None = None,
 ) -> int:
@@ -97,12 +102,15 @@ def main(
         there; the name of another lesson; or any other command, which has a space in it.
     elements : int, optional
         The default length of the vector, for lessons that have ``--elements`` and ``--dtype``.
+    device : bool, optional
+        Whether the lesson has ``--device``, as all have whose ranks send arrays. Then
+        ``options.device.array(x)`` puts what is made on the host where the reader wants it.
     network : callable, optional
         Makes what simulated messages travel on.
     flags : callable, optional
         Adds further flags to the parser.
     """
-    options = _options(about, elements, predict, flags)
+    options = _options(about, elements, predict, device, flags)
     with abort_on_error():
         guess = options.predict
         if guess is ASK:
@@ -132,6 +140,8 @@ def _beginning(
     if hasattr(options, "elements"):
         whole = nbytes(options.elements * options.dtype.itemsize)
         size = f"{options.elements} {options.dtype} ({whole}), "
+    if getattr(options, "device", HOST) is not HOST:
+        size += f"on {options.device.name}, "
     title = title if title[:2].isupper() else title[0].lower() + title[1:]
     yield f"LESSON  {title}    {many(world.size, 'rank')}, {size}{where(world)}\n"
     yield from wrapped("question ", question)
@@ -194,7 +204,7 @@ def command(what: str, world: World) -> str:
 
 
 def _typed(script: str, world: World, ranks: int, rest: str) -> str:
-    if world.is_simulated:
+    if world.is_simulated or ranks > max(MANY, world.size):
         flags = f"-n {ranks} " * (ranks != SIMULATED_DEFAULT) + rest
         return f"python {script} {flags}".strip()
     return f"mpirun -n {ranks} python {script} {rest}".strip()
@@ -218,6 +228,7 @@ def _options(
     about: str,
     elements: int | None,
     predict: Prediction,
+    device: bool,
     flags: Callable[[argparse.ArgumentParser], None] | None,
 ) -> Options:
     parser = argparse.ArgumentParser(
@@ -236,6 +247,11 @@ def _options(
         parser.add_argument(
             "--dtype", type=_number_type, default="float32",
             help="NumPy number type, bfloat16, or such as float8_e5m2 (%(default)s)",
+        )  # fmt: skip
+    if device:
+        parser.add_argument(
+            "--device", type=_device, default=HOST, metavar="{cpu,cuda}",
+            help="where the arrays are: in the host's memory, or on a GPU, with CuPy",
         )  # fmt: skip
     parser.add_argument(
         "--trace", choices=("none", "steps", "full"), default="steps",
@@ -286,6 +302,14 @@ def new_file(*suffixes: str) -> Callable[[str], Path]:
         return path
 
     return file
+
+
+def _device(name: str) -> Device:
+    """Return the device of this name, for this rank; all ranks call this."""
+    try:
+        return take(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _number_type(text: str) -> np.dtype[Any]:

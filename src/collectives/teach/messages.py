@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from collectives.gpu import HOST, Device, for_arrays_like
+
 SIZES = [8, 64, 512, 4096, 32768, 262144, 1 << 20, 1 << 22]
 """Bytes of the messages."""
 
@@ -23,9 +25,10 @@ def now(comm: Any) -> float:
     return float(comm.time) if hasattr(comm, "time") else time.perf_counter()
 
 
-def ping_pong(comm: Any, size: int) -> float:
+def ping_pong(comm: Any, size: int, device: Device = HOST) -> float:
     """Return the time of one way, in seconds: half of the median there and back."""
-    ball, times = np.zeros(size, np.uint8), []
+    ball, times = device.array(np.zeros(size, np.uint8)), []
+    comm = for_arrays_like(ball, comm)
     for _ in range(60 if size < 100_000 else 12):
         start = now(comm)
         if comm.rank == 0:
@@ -53,13 +56,13 @@ def fit(times: Sequence[tuple[int, float]]) -> tuple[float, float]:
     return max(float(alpha), 1e-12), max(float(beta), 1e-15)
 
 
-def late_receiver(comm: Any) -> tuple[dict[int, float], tuple[int, int]]:
+def late_receiver(comm: Any, device: Device = HOST) -> tuple[dict[int, float], tuple[int, int]]:
     """Return how long Send takes by size if the receiver comes late, and the edge between sizes.
 
     The edge is looked for by halving: the largest size that left at once, or 0, and the smallest
     one that waited, or 0. Rank 0 knows them.
     """
-    waits = {size: late_send(comm, size) for size in SIZES}
+    waits = {size: late_send(comm, size, device) for size in SIZES}
     at_once = [size for size, wait in waits.items() if wait < LATE / 2]
     waited = [size for size in waits if size not in at_once]
     edge = np.array([max(at_once, default=0), min(waited, default=0)])
@@ -72,16 +75,17 @@ def late_receiver(comm: Any) -> tuple[dict[int, float], tuple[int, int]]:
         if not 0 < low < high - 64:
             return waits, (low, high)
         middle = (low + high) // 2 // 32 * 32
-        waits[middle] = late_send(comm, middle)
+        waits[middle] = late_send(comm, middle, device)
         edge[int(waits[middle] > LATE / 2)] = middle
 
 
-def late_send(comm: Any, size: int, *, asleep: bool = False) -> float:
+def late_send(comm: Any, size: int, device: Device = HOST, *, asleep: bool = False) -> float:
     """Return how long Send takes on rank 0 when rank 1 comes `LATE` seconds late: a median.
 
     Until then rank 1 looks after messages without receiving this one; or sleeps, outside of MPI.
     """
-    message, go, times = np.zeros(size, np.uint8), np.empty(0), []
+    message, go, times = device.array(np.zeros(size, np.uint8)), np.empty(0), []
+    comm = for_arrays_like(message, comm)
     for _ in range(5):
         if comm.rank == 0:
             comm.Recv(go, source=1)

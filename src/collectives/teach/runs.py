@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,12 +14,13 @@ import numpy as np
 from collectives import provenance
 from collectives.comm import Array, in_mpi
 from collectives.dtypes import finfo
+from collectives.gpu import device_of, to_host
 from collectives.launch import World
 from collectives.op import SUM, Op
 from collectives.recorder import Part, assemble, record_rank, subject
 from collectives.recording import Recording
 from collectives.reference import fold
-from collectives.registry import Algorithm
+from collectives.registry import Algorithm, find
 from collectives.teach.lesson import Check, Options, slow_links
 from collectives.tracing import Trace
 
@@ -109,13 +109,10 @@ class Total:
     builtin: Array | None
 
 
-def allreduced(comm: Any, entry: Algorithm, options: Options) -> tuple[Load, Total]:
+def allreduced(comm: Any, entry: Algorithm, options: Options, **chosen: Any) -> tuple[Load, Total]:
     """Run an all-reduce counted; where there is an MPI library, its own beside it."""
-    from collectives.gpu import to_host
-    from collectives.registry import find
-
     mine, total = _vectors(comm, options)
-    load = counted(comm, lambda comm, op: entry.function(comm, mine, total, op))
+    load = counted(comm, lambda comm, op: entry.function(comm, mine, total, op, **chosen))
     builtin = None
     if hasattr(comm, "Allreduce"):
         theirs = np.empty_like(total)
@@ -128,42 +125,43 @@ def allreduced(comm: Any, entry: Algorithm, options: Options) -> tuple[Load, Tot
 
 def medians(comm: Any, entries: Sequence[Algorithm], options: Options) -> dict[str, float]:
     """Return the measured median times of all-reduces, by name; none where ranks are simulated."""
+    return timed(comm, entries, *_vectors(comm, options))
+
+
+def timed(
+    comm: Any,
+    entries: Sequence[Algorithm],
+    mine: Array,
+    result: Array,
+    *,
+    repetitions: int = 7,
+    warmups: int = 2,
+) -> dict[str, float]:
+    """Return the measured median times of algorithms; none where ranks are simulated.
+
+    A call is over when the device of its arrays has done all that was launched.
+    """
     if not hasattr(comm, "Allreduce"):
         return {}
     from collectives.bench import interleaved
 
-    mine, total = _vectors(comm, options)
+    device = device_of(result)
 
-    def call(entry: Algorithm) -> Callable[[], Any]:
-        return lambda: entry.function(comm, mine, total)
+    def call(entry: Algorithm) -> Callable[[], None]:
+        def run() -> None:
+            entry.function(comm, mine, result)
+            device.synchronize(result)
 
-    return interleaved(comm, {entry.name: call(entry) for entry in entries}, repetitions=7)
+        return run
+
+    calls = {entry.name: call(entry) for entry in entries}
+    return interleaved(comm, calls, repetitions=repetitions, warmups=warmups)
 
 
 def _vectors(comm: Any, options: Options) -> tuple[Array, Array]:
-    """Return the input of this rank, and room for the result, where ``--device`` says."""
-    from collectives.gpu import at_hand, use_device
-
-    device = at_hand(getattr(options, "device", "cpu"))
-    use_device(device, comm)
-    mine = vector(comm.rank, options)
-    return device.array(mine), device.array(np.empty_like(mine))
-
-
-def device_flag(parser: argparse.ArgumentParser) -> None:
-    """Add ``--device`` to the flags of a lesson that uses `allreduced` and `medians`."""
-
-    def known(name: str) -> str:
-        from collectives.gpu import at_hand
-
-        try:
-            return at_hand(name).name
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    parser.add_argument(
-        "--device", type=known, default="cpu", help="where the vectors are: cpu, or cuda with CuPy"
-    )
+    """Return the input of this rank, and room for the result."""
+    mine = options.device.array(vector(comm.rank, options))
+    return mine, np.empty_like(mine)
 
 
 def simulated(entries: Sequence[Algorithm], p: int, options: Options) -> dict[str, float]:

@@ -19,7 +19,10 @@ def steps(recording: Recording, options: Options) -> Iterator[str]:
     """Yield the table of contributions and the list of messages, as far as they are wanted."""
     if options.trace != "none" and recording.ranks <= TABLE_RANKS:
         yield "who has contributed to each block (* = changed in this step)\n"
-        yield from contribution_table(recording)
+        lines = list(contribution_table(recording))
+        yield from lines
+        if any("~" in line for line in lines):
+            yield "(~: parts of this block differ; what the least of them holds is shown)"
         yield ""
     elif options.trace != "none":
         yield f"(the table of contributions is left out: it fits up to {TABLE_RANKS} ranks)\n"
@@ -64,6 +67,24 @@ def growth(
         yield ""
     elif options.trace != "none":
         yield f"(the table of contributions is left out: {recording.ranks} ranks are too many)\n"
+
+
+def sends(recording: Recording, rank: int = 0) -> Iterator[str]:
+    """Yield what one rank sends to whom in every step of an all-to-all; a>b is from a, for b.
+
+    Examples
+    --------
+    >>> from collectives import find
+    >>> from collectives.recorder import record
+    >>> print(*sends(record(find("alltoall", "bruck"), 4)), sep="\\n")
+    AT 1  -> r1  0>1 0>3
+    AT 2  -> r2  0>2 3>2
+    """
+    for frame in recording.frames():
+        for event in frame.events:
+            if event.kind == "send" and event.rank == rank:
+                blocks = (f"{hold.column}>{pip}" for hold in event.holds for pip in hold.pips)
+                yield f"{frame.title}  -> r{event.peer}  {' '.join(blocks)}"
 
 
 def messages(recording: Recording) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from collectives.comm import Array
 from collectives.draw import text
+from collectives.gpu import HOST, Device, to_host
 from collectives.teach.lesson import Check
 from collectives.training import MLP, SCHEMES, Trainer, batch_of, digits, one_process, tolerance
 from collectives.training.counting import MOVES, counted
@@ -44,7 +46,19 @@ class Setting:
     rows: int
     rate: float
     steps: int
+    device: Device = HOST
     accumulated: tuple[int, ...] = (1, 2, 4)
+
+    @cached_property
+    def start(self) -> Array:
+        """The parameters that training starts from."""
+        return self.device.array(self.model.initial())
+
+    @cached_property
+    def data(self) -> tuple[Array, Array]:
+        """What is learned from."""
+        pixels, targets = digits()
+        return self.device.array(pixels), self.device.array(targets)
 
     @property
     def n(self) -> int:
@@ -77,10 +91,9 @@ def counted_step(
     comm: Any, scheme: type[Trainer], s: Setting, micro: int = 1, *, bucket_nbytes: int = 0
 ) -> tuple[Trainer, Load, float]:
     """Take one step; return the trainer, what this rank sent, and its part of the loss."""
-    start = s.model.initial()
-    trainer = scheme(comm, s.model, start, rate=s.rate, bucket_nbytes=bucket_nbytes)
+    trainer = scheme(comm, s.model, s.start, rate=s.rate, bucket_nbytes=bucket_nbytes)
     traces = counted(trainer)
-    mine = batch_of(digits(), 0, s.rows, rank=comm.rank, p=comm.size, micro=micro)
+    mine = batch_of(s.data, 0, s.rows, rank=comm.rank, p=comm.size, micro=micro)
     loss = trainer.step(mine, s.rows)
     load = {name: (t.sent(comm.rank), t.messages(comm.rank)) for name, t in traces.items()}
     return trainer, load, loss
@@ -88,15 +101,15 @@ def counted_step(
 
 def trained(comm: Any, s: Setting) -> dict[str, Trained]:
     """Train by every scheme from the same start, layer by layer, and count."""
-    found, data = {}, digits()
+    found = {}
     for scheme in SCHEMES:
-        loads = {k: counted_step(comm, scheme, s, k)[1] for k in s.accumulated}
-        trainer, _, loss = counted_step(comm, scheme, s)
+        loads = {k: counted_step(comm, scheme, s, k)[1] for k in s.accumulated if k > 1}
+        trainer, loads[1], loss = counted_step(comm, scheme, s)
         losses = [loss]
         for step in range(1, s.steps):
-            mine = batch_of(data, step, s.rows, rank=comm.rank, p=comm.size)
+            mine = batch_of(s.data, step, s.rows, rank=comm.rank, p=comm.size)
             losses.append(trainer.step(mine, s.rows))
-        whole = trainer.everything()
+        whole = to_host(trainer.everything())
         found[scheme.name] = Trained(
             trainer.memory(), trainer.mine, losses, crc32(whole.tobytes()),
             whole if comm.rank == 0 else None, loads,

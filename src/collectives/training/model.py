@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from collectives.comm import Array
+from collectives.gpu import to_host
 
 
 @dataclass(frozen=True)
@@ -111,4 +112,4 @@ def forward_backward(
         gradient, error = model.backward(layer, weights(layer), inputs.pop(), error)
         ready(layer, gradient)
         del gradient  # before the next one is made: where memory is short, one is enough
-    return float(loss)
+    return float(to_host(loss))
