@@ -12,10 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gallery_svg import lighter, without_caption
-
 from collectives.draw import figures
-from collectives.draw.figures import DARK, LIGHT, Theme
+from collectives.draw.figures import DARK, LIGHT, Picture, Theme
 from collectives.registry import COLLECTIVES
 
 ORDER = (
@@ -79,7 +77,7 @@ def remembering(draw):
 
         def svg(theme):
             same = picture if theme is LIGHT else draw(*args, **options, theme=theme)
-            return lighter(without_caption(same))
+            return without_caption(same)
 
         drawn.append(Drawn(svg, picture.alt, picture.caption))
         return picture
@@ -112,6 +110,17 @@ def scrape(_block, variables, conf) -> str:
             address = f"{'../' * depth}_static/gallery/{written.name}"
             text += shown.format(name=written.name, address=address)
     return text
+
+
+def without_caption(picture: Picture) -> str:
+    """Return the SVG of a picture down to its caption."""
+    figure = picture.figure
+    (caption,) = [text for text in figure.texts if text.get_gid() == "caption"]
+    top = caption.get_window_extent(figure.canvas.get_renderer()).y1 / figure.dpi
+    caption.set_visible(False)
+    height = (figure.get_figheight() - top) * 72
+    svg = re.sub(r'(<svg [^>]*?height=")[^"]*(pt")', rf"\g<1>{height:g}\2", picture.svg(), count=1)
+    return re.sub(r'(viewBox="0 0 [^ ]+ )[^"]*', rf"\g<1>{height:g}", svg, count=1)
 
 
 def literally(text: str) -> str:

@@ -7,11 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from collectives.draw.findings import findings
 from collectives.draw.steps import contribution_table
 from collectives.recorder import record
 from collectives.recording import Recording
 from collectives.registry import UnsupportedError, algorithms, find
 from collectives.sim import Hockney
+from collectives.tracefile import loads
 
 STEP_BY_STEP = [entry for entry in algorithms() if entry.kind == "step by step"]
 
@@ -91,6 +93,18 @@ def test_what_is_counted_twice_shows():
     assert "011" in "\n".join(contribution_table(run))
 
 
+def nowhere(comm, sendbuf, recvbuf, op):
+    """Add up in a buffer of its own, and leave it there."""
+    twice(comm, sendbuf, np.empty_like(recvbuf), op)
+
+
+def test_a_result_that_was_not_handed_over_is_no_result():
+    run = record(nowhere, 2, collective="allreduce", elements=4)
+    assert run.end == [[], []]
+    assert run.states()[-1] == run.result() == [[[], []], [[], []]]
+    assert "4 of 4 blocks are not as they must be: c0 on r0 has nothing" in findings(run)
+
+
 def shifted(comm, sendbuf, recvbuf, op):
     """Add blocks of different numbers."""
     op(sendbuf, np.roll(sendbuf, sendbuf.size // comm.size), out=recvbuf)
@@ -114,6 +128,7 @@ def test_a_deadlock_is_recorded_with_its_cycle_and_lines():
     assert run.stuck.cycle == [0, 1, 2]
     assert all(f"test_recording.py:{e.line}" in run.stuck.waiting[e.rank] for e in run.events)
     assert all(math.isinf(m.end) and m.receive is None for m in run.messages())
+    assert [m.send.holds[0].pips for m in run.messages()] == [(0,), (1,), (2,)]
     assert run.states()[-1] == run.states()[0]
     assert record(send_first, 3, collective="allreduce",
                   network=Hockney(eager_limit=1 << 20)).stuck is None  # fmt: skip
@@ -166,9 +181,18 @@ def test_a_saved_recording_is_the_same_when_loaded(name, tmp_path):
     again.save(tmp_path / "again.json")
     one, two = (json.loads((tmp_path / f).read_text()) for f in ("run.json", "again.json"))
     for document in (one, two):
-        for event in document["events"]:
-            event.pop("code")  # read from the source, which a loaded recording need not find
+        assert all(event["code"] for event in document["events"])
     assert one == two
+
+
+def test_no_line_is_read_from_the_files_that_a_trace_names(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "secret").write_text("my secret\n")
+    monkeypatch.chdir(tmp_path)
+    document = with_event(file="home/secret", line=1)
+    del document["events"][0]["code"]
+    again = loads(json.dumps(document).encode())
+    assert "my secret" not in json.dumps(again.as_json())
 
 
 def test_a_deadlock_survives_its_file(tmp_path):
@@ -208,6 +232,7 @@ HOSTILE = {
     "unknown kind": (with_event(kind="steal"), "kind"),
     "deep nesting": (b"[" * 100_000, "no trace"),
     "number too large": (with_event(nbytes=10**400), "no trace"),
+    "orders to the terminal": (changed(algorithm="\x1b[2J"), "algorithm"),
     "not UTF-8": (b'{"format": "\xff"}', "no trace"),
 }
 

@@ -7,8 +7,8 @@ those of the layers before are computed.
 """
 
 from collectives.draw.figures import overlap
-from collectives.draw.figures.overlap import Layer, allreduce_time
 from collectives.sim import Hockney
+from collectives.training.timeline import Layer, allreduce_time
 
 # %%
 # 12 layers of 8 MB each, reduced in buckets on 8 ranks: times are a model's.

@@ -12,7 +12,8 @@ import numpy as np
 
 from collectives.comm import Array, on_device, private
 from collectives.gpu import HOST, Device, GpuComm
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.registry import UnsupportedError, algorithms
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from collectives import provenance
 from collectives.comm import Array
 from collectives.dtypes import number_type
 from collectives.op import SUM
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.recording import Recording, Stuck
 from collectives.registry import Algorithm, algorithms, in_place
 from collectives.tracing import Event, Hold, Trace
@@ -197,10 +198,15 @@ class Part:
     end: list[Hold]
 
 
+def rehearse(what: Subject, comm: Any) -> None:
+    """Run this rank's part of a run without recording it."""
+    _run(what, comm, Trace(), None)
+
+
 def record_rank(what: Subject, comm: Any) -> Part:
     """Record the part of one rank of `comm`; all of them call this together."""
     if hasattr(comm, "Barrier"):
-        _run(what, comm, Trace(), None)  # first messages take longer
+        rehearse(what, comm)  # first messages take longer
         comm.Barrier()
     timed = Trace()
     _run(what, comm, timed, None)
@@ -355,16 +361,22 @@ def _decoded(case: Case, layers: Sequence[Array | None]) -> tuple[Hold, ...]:
     for first, stop in zip(firsts, [*firsts[1:], index.size], strict=True):
         if not present[first]:
             continue
-        (counted,) = provenance.contributions(*(c[first : first + 1] for c in counters))
-        if max(counted) >= case.p:
+        ranks = _counted(*(int(c[first]) for c in counters))
+        if ranks[-1] >= case.p:
             continue
-        ranks = tuple(sorted(counted.elements()))
         block = int(column[first])
         size = int(starts[block + 1] - starts[block])
         where = _place(case, block, ranks) if pure[first] else (block, (*ranks, -1))
         at = (index[first] - starts[block]) / size
         holds.append(Hold(*where, float(at), float((stop - first) / size)))
     return tuple(holds)
+
+
+@lru_cache(maxsize=4096)
+def _counted(*totals: int) -> tuple[int, ...]:
+    """Return the ranks that an element with these counters is the sum of, in order."""
+    (counted,) = provenance.contributions(*(np.array([total], np.uint64) for total in totals))
+    return tuple(sorted(counted.elements()))
 
 
 def _starts(case: Case) -> Array:

@@ -7,7 +7,6 @@ worked out from these. `collectives.recorder` makes recordings; `save` and `load
 
 from __future__ import annotations
 
-import linecache
 import math
 import os
 import re
@@ -221,6 +220,10 @@ class Recording:
 
         That is what it last received or combined of each block; after the last frame, its result.
         """
+        return self._states
+
+    @cached_property
+    def _states(self) -> list[State]:
         state: State = [[[] for _ in self.columns] for _ in range(self.ranks)]
         for rank, holds in enumerate(self.start):
             for hold in holds:
@@ -236,10 +239,20 @@ class Recording:
                     self._put(cell, hold)
                     state[event.rank][hold.column] = cell
             states.append(state)
-        for rank, holds in enumerate(self.end or []):  # the result, without what was only passed on
-            for column in {hold.column for hold in holds}:
-                state[rank][column] = [hold for hold in holds if hold.column == column]
+        if self.end is not None and self.frames():
+            for mine, cells, aims in zip(state, self.result(), self.wanted, strict=True):
+                for column, cell in enumerate(cells):
+                    if cell or column in aims:  # not what was only passed on
+                        mine[column] = cell
         return states
+
+    def result(self) -> State:
+        """Return what the results of all ranks hold: nothing where the run never ended."""
+        state: State = [[[] for _ in self.columns] for _ in range(self.ranks)]
+        for mine, holds in zip(state, self.end or [], strict=self.end is not None):
+            for hold in holds:
+                mine[hold.column].append(hold)
+        return state
 
     def _put(self, cell: Cell, hold: Hold) -> None:
         """Put a part of a block into a cell: beside what is there (alltoall), or in its place."""
@@ -256,6 +269,11 @@ class Recording:
             if old_stop - behind > _CLOSE:
                 parts.append(old._replace(at=behind, share=old_stop - behind))
         cell[:] = _joined(sorted(parts, key=lambda part: part.at))
+
+    @cached_property
+    def filled(self) -> set[int]:
+        """The columns of blocks that have elements."""
+        return {hold.column for holds in self.start for hold in holds}
 
     @cached_property
     def wanted(self) -> list[dict[int, tuple[int, ...]]]:
@@ -362,8 +380,3 @@ def phase(event: Event) -> str:
     if folder not in COLLECTIVES:
         return "step"
     return "".join(word[0].upper() for word in re.sub("^all", "all_", folder).split("_"))
-
-
-def source_text(event: Event) -> str:
-    """Return the line of code that made the call, where its file can be read."""
-    return linecache.getline(event.file, event.line).strip()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from collectives.recording import Message, Recording, Stuck, source_text
+from collectives.recording import Message, Recording, Stuck
 from collectives.registry import COLLECTIVES
 from collectives.tracing import Event, Hold
 
@@ -24,7 +24,10 @@ LARGEST_FILE = 1 << 30
 """Bytes of the largest file that is read."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
-Text = Annotated[str, msgspec.Meta(max_length=100_000)]
+Text = Annotated[
+    str, msgspec.Meta(max_length=100_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$")
+]
+"""No control characters: they would reach the terminal."""
 JsonHold = tuple[int, tuple[int, ...], float, float]
 
 
@@ -42,6 +45,7 @@ class _Event(msgspec.Struct):
     file: Text
     line: Count
     holds: list[JsonHold]
+    code: Text = ""
 
 
 class _Stuck(msgspec.Struct):
@@ -60,7 +64,7 @@ class _Document(msgspec.Struct):
     dtype: Text
     nbytes: Count
     root: Count
-    options: dict[str, int | float | str | bool | None]
+    options: dict[Text, int | float | Text | bool | None]
     where: Text
     simulated: bool
     columns: list[Text]
@@ -110,7 +114,7 @@ def _event(event: Event) -> dict[str, Any]:
         "end": _finite(event.end),
         "file": "/".join(event.file.split(os.sep)[-2:]),
         "line": event.line,
-        "code": source_text(event),
+        "code": event.code,
         "holds": event.holds,
     }
 

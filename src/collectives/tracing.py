@@ -6,6 +6,7 @@ tables and pictures; nobody writes schedules by hand.
 
 from __future__ import annotations
 
+import linecache
 import math
 import os
 import sys
@@ -71,6 +72,8 @@ class Event:
         is made and ends with its Wait. What never ended has an infinite ``end``.
     file, line : str, int
         The source line of the call, for a nonblocking one that of its Wait.
+    code : str
+        What is on that line, where its file can be read.
     tag : int
         The tag of the message; -1 where there is none.
     number : int
@@ -97,6 +100,7 @@ class Event:
     number: int = -1
     payload: Array | None = None
     holds: tuple[Hold, ...] = ()
+    code: str = ""
 
 
 @dataclass
@@ -137,14 +141,16 @@ class Trace:
         frame = sys._getframe(depth)
         while frame.f_code.co_filename in _PASSING_ON and frame.f_back is not None:
             frame = frame.f_back  # a Subgroup, a GpuComm
-        buffer = flat(end.buffer)
+        buffer, file = flat(end.buffer), frame.f_code.co_filename
         nbytes = buffer.nbytes if end.nbytes is None else end.nbytes
-        kept = _copy(buffer[: nbytes // buffer.dtype.itemsize]) if self.keep and ended else None
+        known = ended or end.kind == "send"
+        kept = _copy(buffer[: nbytes // buffer.dtype.itemsize]) if self.keep and known else None
         self.events.append(
             Event(
                 end.rank, self.steps, end.kind, call, end.peer, nbytes,
                 start, _now(comm) if ended else math.inf,
-                frame.f_code.co_filename, frame.f_lineno, end.tag, end.number, kept,
+                file, frame.f_lineno, end.tag, end.number, kept,
+                code=linecache.getline(file, frame.f_lineno).strip(),
             )
         )  # fmt: skip
 

@@ -9,6 +9,30 @@ import pytest
 
 from collectives.recording import Recording
 
+MINE = '''
+import numpy as np
+
+
+def passes_sums(comm, sendbuf, recvbuf, op):
+    """Pass sums round the ring instead of vectors: that counts ranks twice."""
+    recvbuf[:] = sendbuf
+    incoming = np.empty_like(recvbuf)
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    for _ in range(comm.size - 1):
+        comm.Sendrecv(recvbuf, dest=right, recvbuf=incoming, source=left)
+        op(incoming, recvbuf, out=recvbuf)
+
+
+def forgets_the_result(comm, sendbuf, recvbuf, op):
+    """Add up in a buffer of its own, and leave it there."""
+    passes_sums(comm, sendbuf, np.empty_like(recvbuf), op)
+
+
+def waits_in_vain(comm, sendbuf, recvbuf, op):
+    if comm.rank == 0:
+        comm.Recv(recvbuf, source=1)
+'''
+
 SEND_FIRST = '''
 def send_first(comm, sendbuf, recvbuf, op):
     """Send to the right, then receive from the left."""
@@ -64,6 +88,68 @@ def test_two_runs_are_compared_at_the_same_size(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("what", "options"),
+    [
+        ("allreduce/ring", ["--figure", "hierarchy", "--network", "a100-8x8"]),
+        ("allreduce/hierarchical", ["--figure", "hierarchy", "--per-node", "2"]),
+        ("allreduce/double_binary_tree", ["--figure", "trees"]),
+        ("allreduce/rabenseifner", ["--figure", "butterfly"]),
+        ("alltoall/pairwise", ["--figure", "transpose"]),
+    ],
+)
+def test_figures_of_structure_are_drawn(what, options, tmp_path):
+    done = trace(*what.split("/"), "-p", 4, "--svg", "a.svg", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert what in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.parametrize("ranks", [0, 2])
+def test_a_wrong_result_is_said_and_is_a_fault(ranks, tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    size = [] if ranks else ["-p", 2]
+    done = trace("allreduce", "mine.py:forgets_the_result", *size, ranks=ranks, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "WRONG RESULT  4 of 4 blocks are not as they must be" in done.stdout
+    assert "c0 on r0 has nothing and lacks r0, r1" in done.stdout
+
+
+def test_steps_are_called_alike_in_all_tables(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    done = trace("allreduce", "mine.py:passes_sums", "-p", 3, cwd=tmp_path)
+    assert "9 of 9 blocks are not as they must be" in done.stdout
+    assert "step 1 r0  02*     02*     02*     c0-2 -> r1" in done.stdout
+    assert "step 1  r0 -> r1  Sendrecv  144 B" in done.stdout
+    done = trace("allreduce", "rabenseifner", "-p", 3)
+    assert "RS 1  r2 -> r1  Sendrecv   72 B  reduce_scatter/recursive_halving.py" in done.stdout
+
+
+def test_ranks_that_hang_under_mpirun_are_explained(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    done = trace("allreduce", "mine.py:waits_in_vain", "--patience", 3, ranks=2, cwd=tmp_path)
+    assert done.returncode != 0
+    assert "NEVER ENDED  1 of 2 ranks have not gone on for 3 s" in done.stdout
+    assert "rank 0: Recv from 1 (any tag) at mine.py:22" in done.stdout
+    assert "rank 1: has returned" in done.stdout
+
+
+def test_what_waits_forever_is_in_the_table_of_waits(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    done = trace("allreduce", "mine.py:waits_in_vain", "-p", 3, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "r0 for r1            forever" in done.stdout
+    assert "nobody waited" not in done.stdout
+
+
+def test_saved_traces_are_compared_once_under_mpirun(tmp_path):
+    for name in "ring", "rabenseifner":
+        assert trace("allreduce", name, "-p", 2, "--json", f"{name}.json", cwd=tmp_path).stdout
+    done = trace("ring.json", "--compare", "rabenseifner.json", "--html", "two.html",
+                 ranks=2, cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("allreduce/ring") == done.stdout.count("allreduce/rabenseifner") == 1
+
+
 def test_a_saved_trace_is_drawn_later(tmp_path):
     assert trace("alltoall", "bruck", "-p", 3, "--json", "run.json", cwd=tmp_path).returncode == 0
     for figure in ("grid", "spacetime", "diary", "bruck"):
@@ -102,12 +188,15 @@ def test_a_deadlock_is_explained_and_drawn(tmp_path):
         (["allreduce", "ring", "--nbytes", "much"], "'much' is no size in bytes"),
         (["allreduce", "ring", "--nbytes", "1kB", "--elements", "3"], "give one of them"),
         (["allreduce", "ring", "--network", "x"], "no network 'x'"),
-        (["allreduce", "ring", "--svg", "x.gif"], ".svg or .png"),
+        (["allreduce", "ring", "--svg", "x.gif"], "--svg x.gif: wants a .png or .svg file"),
         (["allreduce", "ring", "--figure", "x"], "figure is 'x'"),
-        (["allreduce", "ring", "--svg", "no/such/folder.svg"], "No such file"),
+        (["allreduce", "ring", "--svg", "no/such/folder.svg"], "there is no folder no/such"),
         (["allreduce", "swing", "-p", "3"], "needs power_of_two"),
         (["bcast", "chain", "--root", "9"], "root is 9"),
         (["missing.json"], "No such file"),
+        (["missing.json", "ring"], "a run that is over: name cannot be chosen any more"),
+        (["missing.json", "-p", "3"], "a run that is over: ranks cannot be chosen any more"),
+        (["allreduce", "ring", "--svg", "x.svg", "--figure", "hierarchy"], "are on a node"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(arguments, message, tmp_path):

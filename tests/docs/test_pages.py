@@ -108,7 +108,7 @@ def test_the_course_begins_with_the_syllabus(pages):
         assert re.search(rf'<a class="right-next"\s+href="{after}.html"', page)
 
 
-@pytest.mark.parametrize("name", ["gallery_svg", "lesson_pages"])
+@pytest.mark.parametrize("name", ["lesson_pages"])
 def test_examples_of_what_writes_pages(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     failed, tried = doctest.testmod(importlib.import_module(name))

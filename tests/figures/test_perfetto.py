@@ -1,7 +1,8 @@
 """The Chrome trace of a recording, judged by a checker that shares no code with its writer.
 
 The rules are those of Google's "Trace Event Format": complete events (X) on one thread must nest;
-a flow (s, f) binds to the slice that encloses its time on its thread, for f with ``bp: "e"``.
+both ends of a flow (s, f) have one id, category and name, and bind to the slice that encloses their
+time on their thread, for f with ``bp: "e"``.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def recording(request: pytest.FixtureRequest) -> Recording:
 def check(trace: dict[str, Any]) -> list[str]:
     """Return what is wrong with a trace."""
     wrong, tracks, flows = [], defaultdict(list), defaultdict(dict)
+    kinds: dict[str, set[tuple[str, str]]] = defaultdict(set)
     names: dict[tuple[int, int], str] = {}
     last = -math.inf
     for event in trace["traceEvents"]:
@@ -84,6 +86,7 @@ def check(trace: dict[str, Any]) -> list[str]:
             if event["ph"] == "f" and event["bp"] != "e":
                 wrong.append("a flow binds to the next slice")
             flows[event["id"]][event["ph"]] = where, ns(event["ts"])
+            kinds[event["id"]].add((event["cat"], event["name"]))
         else:
             wrong.append(f"phase {event['ph']}")
     for where, slices in tracks.items():
@@ -97,6 +100,10 @@ def check(trace: dict[str, Any]) -> list[str]:
     for number, ends in flows.items():
         if ends.keys() != {"s", "f"}:
             wrong.append(f"flow {number} has ends {sorted(ends)}")
+        elif ends["s"][1] > ends["f"][1]:
+            wrong.append(f"flow {number} arrives before it leaves")
+        if len(kinds[number]) > 1:
+            wrong.append(f"flow {number} has two categories or names")
         for where, time in ends.values():
             if not any(a <= time < b or a == time == b for a, b in tracks[where]):
                 wrong.append(f"flow {number} at {time} is in no slice of {names[where]}")
@@ -187,6 +194,9 @@ def test_checker_sees_slices_that_overlap_and_arrows_that_miss() -> None:
     first, second = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == 1][:2]
     first["dur"] += second["dur"] / 2
     assert any("overlap" in text for text in check(trace))
+    trace = perfetto.trace(ALL["ring"])
+    next(e for e in trace["traceEvents"] if e["ph"] == "f")["cat"] = "other"
+    assert any("two categories" in text for text in check(trace))
     trace = perfetto.trace(ALL["ring"])
     next(e for e in trace["traceEvents"] if e["ph"] == "f")["tid"] = 77
     assert any("in no slice" in text for text in check(trace | {"traceEvents": [

@@ -18,12 +18,12 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 from matplotlib.text import Text
 
 from collectives import find
-from collectives.draw.figures.diary import diary, hops
+from collectives.draw.figures._diary import diary, hops
+from collectives.draw.figures._spacetime import spacetime
+from collectives.draw.figures._waitfor import waitfor
 from collectives.draw.figures.grid import contribution_grid
-from collectives.draw.figures.spacetime import spacetime
 from collectives.draw.figures.spans import spans
 from collectives.draw.figures.style import DARK, LIGHT, Picture, page
-from collectives.draw.figures.waitfor import waitfor
 from collectives.op import SUM
 from collectives.recorder import record
 from collectives.recording import Recording
@@ -157,6 +157,37 @@ def test_hostile_names_stay_text(kind: str) -> None:
     assert any("$x^2$" in (element.text or "") for element in root.iter(f"{SVG}text"))
 
 
+def outlines(svg: str) -> list[tuple[str, ...]]:
+    """Return all outlines that are drawn, each written out."""
+    known, found = {}, []
+    for element in ElementTree.fromstring(svg).iter():
+        dx = dy = 0.0
+        if element.tag == f"{SVG}use":
+            dx, dy = float(element.get("x", 0)), float(element.get("y", 0))
+            element = known[element.get("{http://www.w3.org/1999/xlink}href")[1:]]
+        if element.tag == f"{SVG}path":
+            known[element.get("id")] = element
+            numbers = re.findall(r"-?[\d.]+", element.get("d"))
+            look = element.get("style") or ""
+            found.append(
+                (look, *(f"{float(n) + (dx, dy)[k % 2]:.2f}" for k, n in enumerate(numbers)))
+            )
+    return sorted(found)
+
+
+def test_what_is_drawn_often_is_written_once_and_stays_where_it_is(monkeypatch) -> None:
+    drawn = picture("grid", "wrong")
+    light = drawn.svg()
+    monkeypatch.setattr("collectives.draw.figures.style.lighter", lambda svg: svg)
+    full = drawn.svg()
+    assert len(light) < len(full) / 4
+    ours, theirs = outlines(light), outlines(full)
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one[0] == other[0]
+        assert [float(n) for n in one[1:]] == pytest.approx([float(n) for n in other[1:]], abs=0.02)
+
+
 def test_picture_is_saved_as_its_ending_says(tmp_path) -> None:
     drawn = picture("grid", "two ranks")
     drawn.save(tmp_path / "grid.svg")
@@ -235,7 +266,7 @@ def test_as_many_pips_are_drawn_as_contributions_are_there(name: str) -> None:
         assert len(there) == once, f"step {number}"
         assert len(patches(drawn, rf"twice-step-{number}")) == twice
         assert len(patches(drawn, rf"ring-step-{number}")) == twice
-        pips = run.ranks * len(run.columns) * len(run.pips)
+        pips = run.ranks * len(run.filled) * len(run.pips)
         missing = patches(drawn, rf"missing-step-{number}")
         assert len(there) + twice + len(missing) == pips
     assert {0, len(run.states()) - 1} <= shown
@@ -270,7 +301,7 @@ def test_wrong_run_is_seen_without_colour() -> None:
     (wrong,) = drawn.figure.findobj(lambda a: a.get_gid() == f"wrong-step-{last}")
     (whole,) = drawn.figure.findobj(lambda a: a.get_gid() == f"whole-step-{last}")
     assert wrong.get_linestyle() != whole.get_linestyle()
-    assert "12 of 16 blocks are not complete" in drawn.caption
+    assert "12 of 16 blocks are not as they must be" in drawn.caption
     assert "after step 4, block c0 on r0 has r0..r3, and r0 more than once" in drawn.caption
 
 
@@ -288,8 +319,8 @@ def test_caption_tells_how_contributions_grow() -> None:
     assert tree == "Complete blocks from the start on, step by step: 6, 12, 24, 36."
     assert "the fullest" not in picture("grid", "double tree").caption
     assert "No elements: c3, c4." in picture("grid", "empty blocks").caption
-    long = drawn_from("grid", record(find("allreduce", "ring"), 8))
-    assert "Shown are 12 of 15 states" in long.caption
+    long = drawn_from("grid", record(find("allreduce", "ring"), 9))
+    assert "Shown are 6 of 17 states" in long.caption
     assert drawn_from("grid", replace(ALL["ring"], caption="Mine.")).caption.startswith("Mine. ")
 
 

@@ -5,28 +5,32 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
 import pytest
 
+from collectives.bench import Row
 from collectives.cost import Cost
+from collectives.draw.figures._bruck import bruck, travels
+from collectives.draw.figures._butterfly import butterfly, exchanges
+from collectives.draw.figures._hierarchy import hierarchy
+from collectives.draw.figures._overlap import overlap
+from collectives.draw.figures._transpose import matrices, transpose
+from collectives.draw.figures._trees import trees
 from collectives.draw.figures.alphabeta import alpha_beta, crossovers, model
-from collectives.draw.figures.bruck import bruck, travels
-from collectives.draw.figures.butterfly import butterfly, exchanges
 from collectives.draw.figures.forest import find_trees, loads
-from collectives.draw.figures.hierarchy import hierarchy
 from collectives.draw.figures.links import traffic
-from collectives.draw.figures.overlap import Layer, allreduce_time, overlap, schedule
+from collectives.draw.figures.measured import bench_times
 from collectives.draw.figures.style import DARK, LIGHT, Picture, Theme
-from collectives.draw.figures.transpose import matrices, transpose
-from collectives.draw.figures.trees import trees
 from collectives.draw.figures.zero import PARTS, SCHEMES, zero_bars
 from collectives.recorder import record
 from collectives.recording import Recording
 from collectives.registry import find
 from collectives.sim import Cluster, Hockney, Link
 from collectives.topology import binomial_parent, tree_pair
+from collectives.training.timeline import Layer, allreduce_time, schedule
 
 SVG = "{http://www.w3.org/2000/svg}"
 NETWORK = Hockney(alpha=1e-6, beta=1 / 25e9, gamma=1 / 200e9)
@@ -191,13 +195,21 @@ def test_alltoall_is_a_transpose(algorithm: str) -> None:
     before, after = matrices(recorded(f"alltoall/{algorithm}", 5))
     assert before == [[f"{a}→{b}" for b in range(5)] for a in range(5)]
     assert after == [list(column) for column in zip(*before, strict=True)]
-    picture = transpose(5, algorithm=algorithm)
+    picture = transpose(recorded(f"alltoall/{algorithm}", 5))
     shapes = drawn(picture)
     assert (shapes["stays"], shapes["moves"]) == (10, 40)
     hops = {"pairwise": 20, "bruck": 5 * sum(d.bit_count() for d in range(5))}[algorithm]
     assert f"in {hops} hops" in picture.caption
-    with pytest.raises(ValueError, match="wants 1 to"):
-        transpose(1000)
+    with pytest.raises(ValueError, match="blocks of 129 ranks cannot be told apart; at most 128"):
+        transpose(replace(recorded("alltoall/linear", 2), ranks=129))
+
+
+def test_what_is_no_transpose_is_said() -> None:
+    def nothing(comm: object, sendbuf: object, recvbuf: object) -> None:
+        pass
+
+    with pytest.raises(ValueError, match="r0 ended with 0 blocks, not one from each rank"):
+        transpose(record(nothing, 3, collective="alltoall"))
 
 
 # ---------------------------------------------------------------------- hierarchy
@@ -344,6 +356,36 @@ def test_long_communication_is_never_hidden_for_more_than_the_computation() -> N
     assert timeline.hidden == pytest.approx(2 / 30)
 
 
+# ---------------------------------------------------------------------- measurements
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["", "slow"])
+def test_measured_times_are_drawn_beside_the_model(name: str) -> None:
+    rows = [
+        Row(
+            collective,
+            size,
+            {"builtin": 1e-6, "slow": 5e-6, "fast": 2e-6},
+            {"slow": 4e-6, "fast": 3e-6},
+        )
+        for collective in ("bcast", "scan")
+        for size in (8, 8000)
+    ]
+    picture = bench_times(rows, 4, name)
+    drawn(picture)
+    assert picture.title == "2 collectives on 4 ranks: measured time against size"
+    shown, time, model = ("slow", 5e-6, 4e-6) if name else ("best step by step", 2e-6, 3e-6)
+    for axes, collective in zip(picture.figure.axes, ("bcast", "scan"), strict=True):
+        assert axes.get_title() == collective
+        lines = {line.get_label(): line for line in axes.lines}
+        assert list(lines) == ["built-in", shown, "model"]
+        found = [list(line.get_ydata()) for line in lines.values()]
+        assert found == [[1e-6] * 2, [time] * 2, [model] * 2]
+        assert len({line.get_linestyle() for line in lines.values()}) == 3
+    assert "bcast of 8 kB: built-in 1 us" in picture.alt
+
+
 # ---------------------------------------------------------------------- all of them
 
 FIGURES = {
@@ -352,7 +394,7 @@ FIGURES = {
         recorded("allreduce/recursive_doubling", p), theme=theme
     ),
     "bruck": lambda p, theme: bruck(recorded("alltoall/bruck", p), theme=theme),
-    "transpose": lambda p, theme: transpose(p, theme=theme),
+    "transpose": lambda p, theme: transpose(recorded("alltoall/pairwise", p), theme=theme),
     "hierarchy": lambda p, theme: hierarchy(recorded("allreduce/ring", p), per_node=2, theme=theme),
     "zero_bars": lambda p, theme: zero_bars(1000, p, theme=theme),
     "overlap": lambda p, theme: overlap(

@@ -1,14 +1,16 @@
-"""The tables of a recording for the terminal: who sent how much, and who waited for whom."""
+"""The tables of a recording for the terminal: who holds what, who sends, who waits for whom."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from collectives import find
-from collectives.draw.text import WIDTH, bytes_per_rank, seconds, waits_table
+from collectives.draw.steps import contribution_table
+from collectives.draw.text import WIDTH, bytes_per_rank, message_list, seconds, waits_table
 from collectives.recorder import record
 from collectives.recording import Recording
 from collectives.sim import Hockney
@@ -81,6 +83,54 @@ def test_only_the_longest_waits_are_written_out_but_all_are_counted() -> None:
     total = sum(time for *_, time in waits)
     assert lines[4].startswith(f"all ranks together {seconds(total)}; longest r7 with ")
     assert len(list(waits_table(run, most=100))) == 2 + len(waits)
+
+
+def test_who_waits_forever_is_named() -> None:
+    run = record(send_first, 3, collective="allreduce")
+    assert [line.split() for line in waits_table(run, most=2)] == [
+        ["r0", "for", "r1", "forever"],
+        ["r1", "for", "r2", "forever"],
+        ["1", "more", "forever"],
+    ]
+
+
+def adds_again_and_again(comm, sendbuf, recvbuf, op=None):
+    """Count what is there twice, in more than nine steps."""
+    recvbuf[:] = sendbuf
+    incoming = np.empty_like(recvbuf)
+    for _ in range(10):
+        comm.Sendrecv(sendbuf, dest=comm.rank, recvbuf=incoming, source=comm.rank)
+        op(recvbuf, incoming, out=recvbuf)
+
+
+def test_columns_of_steps_never_touch() -> None:
+    run = record(adds_again_and_again, 2, collective="allreduce")
+    lines = list(contribution_table(run))
+    assert lines[-1].split() == ["r1", "1" * 11 + "*", "1" * 11 + "*", "c0-1", "->", "r1"]
+    assert lines[-2].startswith("step 10 r0 ")
+    assert len({line.index("c0-1") for line in lines[3:]}) == 1
+
+
+def test_what_is_sent_is_named_or_is_nothing() -> None:
+    empty = record(find("allreduce", "ring"), 2, elements=0)
+    assert list(contribution_table(empty))[3].endswith("nothing -> r1")
+    stuck = record(send_first, 2, collective="allreduce")
+    assert list(contribution_table(stuck))[3].endswith("c0-1 -> r1")
+
+
+def test_messages_are_listed_by_the_steps_of_the_run() -> None:
+    run = record(find("allreduce", "rabenseifner"), 3)
+    assert [line.split()[:5] for line in message_list(run)] == [
+        ["AR", "1", "r0", "->", "r1"],
+        ["RS", "1", "r1", "->", "r2"],
+        ["RS", "1", "r2", "->", "r1"],
+        ["AG", "1", "r1", "->", "r2"],
+        ["AG", "1", "r2", "->", "r1"],
+        ["AR", "2", "r1", "->", "r0"],
+    ]
+    assert list(message_list(record(find("allreduce", "ring"), 1))) == []
+    stuck = list(message_list(record(send_first, 2, collective="allreduce")))
+    assert all(line.endswith("never arrives") for line in stuck)
 
 
 def test_nobody_waited() -> None:

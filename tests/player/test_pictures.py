@@ -147,6 +147,17 @@ def test_what_was_never_received_does_not_count(play):
     assert "r0 waits for r2, r2 waits for r1" in opened.page.inner_text(".stuck")
 
 
+def test_a_wrong_result_is_said_at_the_end(play, ring):
+    def forgets(comm, sendbuf, recvbuf, op):
+        comm.Sendrecv(sendbuf, dest=comm.rank, recvbuf=recvbuf.copy(), source=comm.rank)
+
+    opened = play(record(forgets, 2, collective="allreduce"), at="#step=1")
+    assert opened.info.endswith("WRONG: 4 blocks in the result.")
+    opened.press("Home")
+    assert "WRONG" not in opened.info
+    assert "WRONG" not in play(ring, at="#step=14").info
+
+
 def test_deadlock_is_explained(play, deadlock):
     opened = play(deadlock, at="#step=99")
     assert opened.page.inner_text(".stuck") == (

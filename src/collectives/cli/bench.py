@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from collectives.cli import app, fail, quantities
-from collectives.cli.options import DeviceName, RequireGpuAware
+from collectives.cli.options import DeviceName, RequireGpuAware, picture
 from collectives.draw import tables
 from collectives.launch import abort_on_error, agree, under_mpi
 from collectives.registry import COLLECTIVES, find, known_collective
@@ -26,7 +26,9 @@ def bench(
     device: DeviceName = "cpu",
     require: RequireGpuAware = False,
     repetitions: Annotated[int, typer.Option(min=1, help="of every call, in turns")] = 20,
-    plot: Annotated[Path | None, typer.Option(help="also draw it: a .png or .svg file")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(callback=picture, help="also draw it: a .png or .svg file")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
     """Time step-by-step algorithms against the MPI library's, on real MPI."""
@@ -63,9 +65,9 @@ def bench(
             else:
                 print(tables.bench_table(rows, machine, comm.size, name))
             if plot is not None:
-                from collectives.draw.plots import times
+                from collectives.draw.figures import bench_times  # loads Matplotlib
 
-                times(rows, plot, name)
+                bench_times(rows, comm.size, name).save(plot)
         agree(0)
     if refused:
         fail(f"{collective}/{name} does not run on {comm.size} ranks")

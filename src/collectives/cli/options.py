@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -53,6 +54,15 @@ RequireGpuAware = Annotated[
         "--require-gpu-aware", callback=_require, help="an error where MPI takes no GPU memory"
     ),
 ]
+
+
+def picture(parameter: typer.CallbackParam, file: Path | None) -> Path | None:
+    """Refuse a file that cannot be a picture, before anything runs."""
+    if file is not None and file.suffix not in (".png", ".svg"):
+        raise ValueError(f"--{parameter.name} {file}: wants a .png or .svg file")
+    if file is not None and not file.parent.is_dir():
+        raise ValueError(f"--{parameter.name} {file}: there is no folder {file.parent}")
+    return file
 
 
 def elements_in(size: str, what: Subject) -> int:

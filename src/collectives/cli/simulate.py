@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from collectives.cli import app, fail, quantities
-from collectives.cli.options import CollectiveName, named_values
+from collectives.cli.options import CollectiveName, named_values, picture
 from collectives.registry import Algorithm, algorithms, find
+from collectives.sim import PRESETS, Cluster, Hockney, LogGP, Network, preset
 
 if TYPE_CHECKING:
-    from collectives.sim import Network
     from collectives.study import Point, Refused, Simulated
 
 _MINE = "Any option of an algorithm, such as --channels 8 or --segment 8192, goes after its name."
@@ -36,7 +36,7 @@ def simulate(
         str, typer.Option(help=f"of the whole vector, or a list; {quantities.SIZES}")
     ] = "1MB",
     network: Annotated[
-        str, typer.Option(help="hockney, loggp, or a name: an unknown one lists those there are")
+        str, typer.Option(help=f"hockney, loggp, {', '.join(PRESETS)}")
     ] = "a100-8x8",
     alpha: Annotated[str, typer.Option(help="of hockney: per message, such as 5us")] = "",
     beta: Annotated[
@@ -52,7 +52,7 @@ def simulate(
     ] = "",
     efficiency: Annotated[str, typer.Option(help="of network cards, such as 0.9")] = "",
     plot: Annotated[
-        Path | None, typer.Option(help="also draw a sweep: a .png or .svg file")
+        Path | None, typer.Option(callback=picture, help="also draw a sweep: a .png or .svg file")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
@@ -74,8 +74,6 @@ def simulate(
     )
     if plot is not None and len(points) < 2:
         raise ValueError("--plot draws a sweep: give several sizes, ranks or values of an option")
-    if plot is not None and plot.suffix not in (".png", ".svg"):
-        raise ValueError(f"--plot {plot}: wants a .png or .svg file")
     outcomes = _run(points)
     label = " ".join([network, *(f"{field}={text}" for field, text in given.items())])
     refused = [each for each in outcomes if isinstance(each, Refused)]
@@ -102,11 +100,14 @@ def case_study(
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
 ) -> None:
     """Compute the case study: 1.2 GB on 8 nodes x 8 GPUs, in 18 ms and in 14.2 ms (simulated)."""
+    from rich.console import Console
+
     from collectives import case_study as study
     from collectives.draw import sweeps
 
-    compared = list(study.comparison())
-    found = {time: study.consistent(time, tolerance) for time in (study.BEFORE, study.AFTER)}
+    with Console(stderr=True).status("simulating"):  # on a terminal
+        compared = list(study.comparison())
+        found = {time: study.consistent(time, tolerance) for time in (study.BEFORE, study.AFTER)}
     if as_json:
         print(json.dumps(sweeps.case_study_json(compared, found), indent=2))
     else:
@@ -129,8 +130,6 @@ def _options(words: Sequence[str]) -> dict[str, list[Any]]:
 
 def _networks(name: str, given: dict[str, str], nics: str) -> list[Network]:
     """Return the network of this name with what is `given`, once for each number of cards."""
-    from collectives.sim import Cluster, Hockney, LogGP, preset
-
     reads = {"alpha": quantities.duration, "beta": quantities.per_byte,
              "gamma": quantities.per_byte, "L": quantities.duration, "o": quantities.duration,
              "g": quantities.duration, "G": quantities.per_byte,
@@ -144,16 +143,18 @@ def _networks(name: str, given: dict[str, str], nics: str) -> list[Network]:
     for field in given:
         if field not in known:
             raise ValueError(f"--{field}: network {name} has none; it has {', '.join(known)}")
-    try:
-        changes = {field: reads[field](text) for field, text in given.items()}
-    except ValueError as error:
-        raise ValueError(f"--network {name}: {error}") from None
+    changes = {}
+    for field, text in given.items():
+        try:
+            changes[field] = reads[field](text)
+        except ValueError as error:
+            raise ValueError(f"--{field}: {error}") from None
     network = replace(network, **changes)
     if not nics:
         return [network]
     if not isinstance(network, Cluster):
         raise ValueError(f"--nics: network {name} has none")
-    counts = quantities.each("nics", nics, quantities.whole)
+    counts = dict.fromkeys(quantities.each("nics", nics, quantities.whole))
     ranks = range(network.ranks_per_node)
     return [
         replace(network, nics_per_node=count, rank_to_nic=[rank % max(count, 1) for rank in ranks])
@@ -162,8 +163,6 @@ def _networks(name: str, given: dict[str, str], nics: str) -> list[Network]:
 
 
 def _all_ranks(network: Network) -> int:
-    from collectives.sim import Cluster
-
     return network.nodes * network.ranks_per_node if isinstance(network, Cluster) else 8
 
 

@@ -27,12 +27,14 @@ def trace(*recordings: Recording) -> dict[str, Any]:
     Times count from the first event of a recording, in microseconds rounded to nanoseconds. A call
     that never ended is drawn until the last event of all, and says so.
     """
-    runs = [_Run(recording, number) for number, recording in enumerate(recordings, 1)]
-    timed = sorted((event for run in runs for event in run.events()), key=_order)
+    processes = [_Process(recording, number) for number, recording in enumerate(recordings, 1)]
+    timed = sorted((event for process in processes for event in process.events()), key=_order)
     return {
-        "traceEvents": [*(event for run in runs for event in run.metadata()), *timed],
+        "traceEvents": [*(event for each in processes for event in each.metadata()), *timed],
         "displayTimeUnit": "ns",
-        "otherData": {f"run {run.pid}": f"{run.recording}, {_how(run.recording)}" for run in runs},
+        "otherData": {
+            f"run {each.pid}": f"{each.recording}, {_how(each.recording)}" for each in processes
+        },
     }
 
 
@@ -50,7 +52,7 @@ def _order(event: dict[str, Any]) -> tuple[float, int, float]:
     return event["ts"], "Xsf".index(event["ph"]), event.get("dur", 0)
 
 
-class _Run:
+class _Process:
     """The trace of one recording, as process number `pid`."""
 
     def __init__(self, recording: Recording, pid: int) -> None:

@@ -24,17 +24,22 @@ def contribution_table(recording: Recording) -> Iterator[str]:
     names = [
         name.replace("c", word, 1) if name[1:].isdigit() else name for name in recording.columns
     ]
-    yield " " * 10 + "".join(f"{name:{_cell(p)}}" for name in names) + "sends"
-    yield from _rows("start", start, set(), [""] * p)
+    rows = [["", "", *names, "sends"], *_rows("start", start, set(), [""] * p)]
     for frame, state in zip(recording.frames(), states, strict=True):
         changed, sends = set(), [[] for _ in range(p)]  # type: ignore[var-annotated]
         for event in frame.events:
             if event.kind == "send":
-                blocks = _named(event.holds, recording.adds)
+                blocks = _named(event.holds, recording.adds) or ("?" if event.nbytes else "nothing")
                 sends[event.rank].append(f"{blocks} -> r{event.peer}")
             else:
                 changed |= {(event.rank, hold.column) for hold in event.holds}
-        yield from _rows(frame.title, state, changed, [", ".join(parts) for parts in sends])
+        rows += _rows(frame.title, state, changed, [", ".join(parts) for parts in sends])
+    least = [6, 4, *[max(8, p + 2) if p <= 8 else 7] * len(names), 0]
+    columns = zip(*rows, strict=True)
+    widths = [max(w, *(len(cell) + 1 for cell in c)) for w, c in zip(least, columns, strict=True)]
+    for row in rows:
+        cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
+        yield "".join(bold(cell) if "*" in cell else cell for cell in cells).rstrip()
 
 
 def _named(holds: Sequence[Hold], by_pair: bool) -> str:
@@ -48,21 +53,19 @@ def _named(holds: Sequence[Hold], by_pair: bool) -> str:
             runs[-1].append(block)
         elif not runs or block != runs[-1][-1]:
             runs.append([block])
-    return ",".join(f"c{r[0]}" if len(r) == 1 else f"c{r[0]}-{r[-1]}" for r in runs) or "?"
+    return ",".join(f"c{r[0]}" if len(r) == 1 else f"c{r[0]}-{r[-1]}" for r in runs)
 
 
 def _rows(
     title: str, state: State, changed: set[tuple[int, int]], sends: Sequence[str]
-) -> Iterator[str]:
-    p = len(state)
+) -> Iterator[list[str]]:
+    """Yield the cells of a step's lines: title, rank, blocks, * where changed, what is sent."""
     for rank, row in enumerate(state):
-        cells = []
-        for column, held in enumerate(row):
-            mark = "*" if (rank, column) in changed else ""
-            cell = f"{_contents(held, p) + mark:{_cell(p)}}"
-            cells.append(bold(cell) if mark else cell)
-        label = title if rank == 0 else ""
-        yield f"{label:6}r{rank:<3}{''.join(cells)}{sends[rank]}".rstrip()
+        cells = [
+            _contents(held, len(state)) + "*" * ((rank, column) in changed)
+            for column, held in enumerate(row)
+        ]
+        yield [title if rank == 0 else "", f"r{rank}", *cells, sends[rank]]
 
 
 def _contents(cell: Cell, p: int) -> str:
@@ -72,10 +75,6 @@ def _contents(cell: Cell, p: int) -> str:
     kinds = sorted({hold.pips for hold in cell}, key=lambda pips: (len(pips), pips))
     whole = len(kinds) == 1 and sum(hold.share for hold in cell) > 1 - 1e-6
     return contributors(Counter(kinds[0]), p) + "~" * (not whole) if kinds else "."
-
-
-def _cell(p: int) -> int:
-    return max(8, p + 2) if p <= 8 else 7
 
 
 def contributors(ranks: Counter[int], p: int) -> str:

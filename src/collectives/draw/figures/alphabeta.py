@@ -9,9 +9,17 @@ from functools import cache
 from itertools import pairwise
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from collectives.draw.figures.style import DASHES, LIGHT, MARKERS, SIZE, Picture, Theme, page
+from collectives.draw.figures.style import (
+    DASHES,
+    LIGHT,
+    MARKERS,
+    SIZE,
+    Picture,
+    Theme,
+    page,
+    time_against_size,
+)
 from collectives.draw.text import nbytes as in_bytes
 from collectives.draw.text import seconds as in_seconds
 from collectives.registry import find
@@ -171,7 +179,7 @@ def alpha_beta(
                 transform=axes.get_xaxis_transform(), size=SIZE - 1,
                 bbox={"facecolor": theme.paper, "edgecolor": "none", "pad": 0.5, "alpha": 0.8},
             )  # fmt: skip
-        _label(axes, f"{what} (bytes)")
+        time_against_size(axes, f"{what} (bytes)")
         axes.legend(loc="upper left", frameon=False)
     return sheet.picture(_alt(collective, p, times, changes, counts, itemsize, measured or {}))
 
@@ -198,17 +206,6 @@ def _mark(axes: Axes, changes: Sequence[Crossover], theme: Theme) -> None:
             va="top", size=SIZE - 1,
             bbox={"facecolor": theme.paper, "edgecolor": "none", "pad": 0.5, "alpha": 0.8},
         )  # fmt: skip
-
-
-def _label(axes: Axes, xlabel: str) -> None:
-    axes.set(xlabel=xlabel, ylabel="time")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: in_bytes(size)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: in_seconds(time)))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(numticks=12))
-        axis.set_minor_locator(NullLocator())
-    axes.grid(linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _caption(

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from collectives.draw.figures.cells import complete, doubled, shares, wanted, wrong
+from collectives.draw.cells import complete, doubled, shares, wanted, wrong
 from collectives.draw.figures.grid_signs import Pips, collect, frames
-from collectives.draw.figures.grid_words import description, findings
 from collectives.draw.figures.style import LIGHT, SIZE, Picture, Theme, canvas, page, short
+from collectives.draw.findings import description, findings, titles
 from collectives.draw.text import many
 from collectives.recording import Recording, State
 from collectives.tracing import Hold
 
 PIPS = 16
 """Most ranks whose contributions are drawn one by one; of more, a bar shows how many there are."""
-PANELS = 12
-"""Most steps that are shown; half of them where cells are large or many."""
+PANELS = 15, 6
+"""Most steps that are shown, and where cells are large or many."""
 RANKS = 128
 """Most ranks that a reader can tell apart on a page."""
 
@@ -45,10 +46,10 @@ def contribution_grid(recording: Recording, *, theme: Theme = LIGHT) -> Picture:
         raise ValueError(f"a grid of {recording.ranks} ranks cannot be read; at most {RANKS}")
     if not recording.columns:
         raise ValueError(f"{recording} moves no data: there is nothing to show in a grid")
-    states, titles = recording.states(), ["start", *(f.title for f in recording.frames())]
-    shown = _chosen(len(states), PANELS if recording.ranks <= PIPS // 2 else PANELS // 2)
+    states, names = recording.states(), titles(recording)
+    shown = _chosen(len(states), PANELS[recording.ranks > PIPS // 2])
     layout = _Layout(recording, len(shown))
-    found = findings(recording, states, titles)
+    found = findings(recording)
     if len(shown) < len(states):
         found += f" Shown are {len(shown)} of {len(states)} states, evenly chosen."
     title = f"{recording}: who is in which block, {many(recording.ranks, 'rank')}"
@@ -60,9 +61,9 @@ def contribution_grid(recording: Recording, *, theme: Theme = LIGHT) -> Picture:
         for place, number in enumerate(shown):
             before = states[number - 1] if number else None
             panel = _Panel(axes, recording, layout, theme, number, layout.corner(place))
-            panel.draw(states[number], before, titles[number], last=number == len(states) - 1)
+            panel.draw(states[number], before, names[number], last=number == len(states) - 1)
         _key(axes, layout, recording, theme)
-    return sheet.picture(description(recording, states, titles) + " " + found)
+    return sheet.picture(f"{description(recording)} {found}")
 
 
 def _chosen(count: int, most: int) -> list[int]:
@@ -97,7 +98,7 @@ class _Layout:
             max(self.left + columns * self.cell[0] + self.gap, 1.1),
             self.over + p * self.cell[1] + self.gap,
         )
-        self.row = max(1, min(panels, int(10.4 / self.panel[0])))
+        self.row = max(1, min(panels, int(10.5 / self.panel[0])))
         rows = -(-panels // self.row)
         self.row = -(-panels // rows)
         self.width = max(6.4, self.row * self.panel[0] + 0.2)
@@ -138,7 +139,7 @@ class _Panel:
                     boxes["wrong"].append(Rectangle(*box))
                 if layout.bars:
                     pips.bar(cell, len(self.recording.pips), *box)
-                else:
+                elif column in self.recording.filled:
                     there, twice = shares(cell), doubled(cell)
                     for pip in range(len(self.recording.pips)):
                         place = self._centre(box, pip)
@@ -177,7 +178,7 @@ class _Panel:
                 label = name.removeprefix("from ")
                 axes.text(x + (column + 0.47) * width, y + 0.03, short(label, 6), ha="center",
                           va="bottom", size=SIZE - 2, color=self.theme.muted)  # fmt: skip
-        every = max(1, round(0.13 / height))
+        every = math.ceil(0.13 / height)
         for rank in range(0, recording.ranks, every):
             axes.text(x - 0.05, y - (rank + 0.5) * height, f"r{rank}", ha="right", va="center",
                       size=SIZE - 2, color=self.theme.muted)  # fmt: skip

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
 from matplotlib.patches import Circle, Rectangle, Wedge
 
-from collectives.draw.figures.cells import WHOLE, doubled, shares
+from collectives.draw.cells import WHOLE, doubled, shares
 from collectives.draw.figures.style import Theme
 from collectives.recording import Cell
 

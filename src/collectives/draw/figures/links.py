@@ -52,11 +52,21 @@ class Traffic:
         )
 
 
-def traffic(recording: Recording, per_node: int, network: Cluster | None = None) -> Traffic:
+def traffic(
+    recording: Recording, per_node: int | None = None, network: Cluster | None = None
+) -> Traffic:
     """Return the bytes on every link; ranks ``i * per_node`` and up are on node i.
 
     Messages that never arrived do not count. A node has one network card, or those of `network`.
+    `per_node` is that of `network`, or the option of the algorithm, where it is not given.
     """
+    if per_node is None:
+        per_node = network.ranks_per_node if network else recording.options.get("per_node")
+    if per_node is None:
+        raise ValueError(
+            f"nothing says how many ranks of {recording} are on a node: record it on a network "
+            "with nodes, such as a100-8x8, or give per_node"
+        )
     if per_node < 1:
         raise ValueError(f"per_node is {per_node}, wants at least 1")
     if network is not None and network.ranks_per_node != per_node:
@@ -76,6 +86,15 @@ def traffic(recording: Recording, per_node: int, network: Cluster | None = None)
         n = message.send.nbytes
         links[min(one, other), max(one, other)] = (up + n, down) if one < other else (up, down + n)
     return Traffic(per_node, nics, inside, between, card)
+
+
+def cluster(recording: Recording) -> Cluster | None:
+    """Return the preset network with nodes that a run was simulated on, if it was on one."""
+    from collectives.sim.cluster import Cluster
+    from collectives.sim.presets import PRESETS
+
+    preset = PRESETS.get(recording.where) if recording.simulated else None
+    return preset.network if preset and isinstance(preset.network, Cluster) else None
 
 
 def together(recordings: Sequence[Recording]) -> str:

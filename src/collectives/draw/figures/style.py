@@ -22,6 +22,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from collectives.draw.figures.svg import lighter
+from collectives.draw.text import nbytes, seconds
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class Picture:
         )
         return re.sub(
             r"<svg ([^>]*)>\n", lambda tag: f'<svg role="img" {tag[1]}>\n{words}',
-            file.getvalue(), count=1,
+            lighter(file.getvalue()), count=1,
         )  # fmt: skip
 
     def _print(self, file: Any, **options: Any) -> None:
@@ -201,6 +205,22 @@ def arrow(
     patch = FancyArrowPatch(start, end, **chosen)
     axes.add_patch(patch)
     return patch
+
+
+def time_against_size(axes: Axes, size: str) -> None:
+    """Name the logarithmic axes of a plot, and let their ticks say bytes and seconds."""
+    axes.set(xlabel=size, ylabel="time")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: nbytes(size)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: seconds(time)))
+    low, high = axes.get_ylim()
+    axes.xaxis.set_major_locator(LogLocator(numticks=12))
+    axes.yaxis.set_major_locator(
+        LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,), numticks=12)
+    )
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_locator(NullLocator())
+    axes.grid(linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def printable(text: str) -> str:

@@ -6,12 +6,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-
 from collectives.draw import sweeps
-from collectives.draw.figures.style import DASHES, LIGHT, MARKERS, Picture, Theme, page
-from collectives.draw.text import nbytes as in_bytes
+from collectives.draw.figures.style import (
+    DASHES,
+    LIGHT,
+    MARKERS,
+    Picture,
+    Theme,
+    page,
+    time_against_size,
+)
 from collectives.draw.text import seconds as in_seconds
 from collectives.study import Simulated
 
@@ -44,7 +48,7 @@ def sweep_times(
     ) as sheet:  # fmt: skip
         axes = sheet.body.subplots()
         sheet.body.subplots_adjust(left=0.08, right=0.68, bottom=0.13, top=0.97)
-        axes.set(xscale="log", yscale="log", xlabel=AXES.get(along, along), ylabel="time")
+        axes.set(xscale="log", yscale="log")
         for look, (label, times) in enumerate(lines.items()):
             axes.plot(
                 list(times), list(times.values()), label=label, marker=MARKERS[look % len(MARKERS)],
@@ -54,7 +58,9 @@ def sweep_times(
         if least:
             axes.plot(*zip(*least.items(), strict=True), color=theme.faint, linewidth=4,
                       linestyle="-", label="least", zorder=0)  # fmt: skip
-        _scales(axes, along, places)
+        time_against_size(axes, AXES.get(along, along))
+        if along != "nbytes":
+            axes.set_xticks(places, [str(place) for place in places])
         axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False)
     return sheet.picture(f"{title}: {'; '.join(_points(lines))}.")
 
@@ -74,21 +80,6 @@ def _lines(
                 bounds[place].add(outcome.lower_bound_s)
     shared = all(len(found) == 1 and min(found) > 0 for found in bounds.values())
     return lines, {place: min(bounds[place]) for place in sorted(bounds)} if shared else {}
-
-
-def _scales(axes: Axes, along: str, places: Sequence[int]) -> None:
-    if along == "nbytes":
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: in_bytes(size)))
-    else:
-        axes.set_xticks(places, [str(place) for place in places])
-    axes.xaxis.set_minor_locator(NullLocator())
-    low, high = axes.get_ylim()
-    if high < 100 * low:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: in_seconds(time)))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.grid(linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _points(lines: dict[str, dict[int, float]]) -> list[str]:

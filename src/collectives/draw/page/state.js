@@ -89,7 +89,7 @@ function changesOf(run) {
 function finish(run, changed, cells) {
   if (!changed) return;
   for (const [rank, holds] of (run.end ?? []).entries()) {
-    const result = new Map();
+    const result = new Map(run.wanted[rank].map(([column]) => [column, []]));
     for (const [column, pips, at, share] of holds) {
       result.set(column, [...(result.get(column) ?? []), { pips, at, share }]);
     }

@@ -115,7 +115,16 @@ function stepInWords(run) {
     `${run.columns[at % run.columns.length]} on r${Math.floor(at / run.columns.length)}`);
   const which = changed > 0 ? `: ${names.join(", ")}${changed > 4 ? " and more" : ""}` : "";
   return `${titleOf(run, run.step)}: ${plural(arrived, "message")} received, ` +
-    `${plural(changed, "block")} changed${which}.`;
+    `${plural(changed, "block")} changed${which}.${wrongInWords(run)}`;
+}
+
+/** Say, once a run is over, how many blocks are not as they must be; nothing where all are. */
+function wrongInWords(run) {
+  if (run.step < run.frames.length || run.stuck) return "";
+  const filled = run.cells.map((cell, at) => run.slots[at % run.columns.length].length > 0 &&
+    run.needs[at] !== undefined && !cell.complete);
+  const count = filled.filter(Boolean).length;
+  return count > 0 ? ` WRONG: ${plural(count, "block")} in the result.` : "";
 }
 
 // ------------------------------------------------------------------ the run as a whole

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 from matplotlib.path import Path
 
-from collectives.draw.figures.links import Ends, Traffic, together, traffic
+from collectives.draw.figures.links import Ends, Traffic, cluster, together, traffic
 from collectives.draw.figures.style import LIGHT, SIZE, Picture, Theme, canvas, page
 from collectives.draw.text import nbytes as in_bytes
 from collectives.draw.text import seconds as in_seconds
@@ -25,15 +25,20 @@ NAMED, WIDEST = 16, 5.0
 
 
 def hierarchy(
-    *recordings: Recording, per_node: int, network: Cluster | None = None, theme: Theme = LIGHT
-) -> Picture:
+    *recordings: Recording, per_node: int | None = None, network: Cluster | None = None,
+    theme: Theme = LIGHT,
+) -> Picture:  # fmt: skip
     """Draw nodes as frames, links by the bytes they carried, network cards as ports below.
 
+    Nodes are those of the preset that runs were simulated on, if it has any, where neither
+    `per_node` nor `network` is given; else as the algorithm was told.
     All recordings are drawn with the same scale of line widths. Where there are more than 16
     ranks, links are not labelled one by one, but counted by their bytes.
     """
     if not recordings:
         raise ValueError("hierarchy() wants one recording or more")
+    if per_node is None and network is None:
+        network = cluster(recordings[0])
     loads = [traffic(recording, per_node, network) for recording in recordings]
     busiest = max(load.busiest for load in loads)
     lopsided = any(

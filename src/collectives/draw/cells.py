@@ -40,14 +40,15 @@ def doubled(holds: Iterable[Hold]) -> set[int]:
 
 def wanted(recording: Recording, rank: int, column: int) -> tuple[int, ...]:
     """Return the pips that `rank` must end with in a column; none in a block without elements."""
-    if not any(hold.column == column for brought in recording.start for hold in brought):
-        return ()
-    return recording.wanted[rank].get(column, ())
+    return recording.wanted[rank].get(column, ()) if column in recording.filled else ()
 
 
 def complete(recording: Recording, rank: int, column: int, cell: Cell) -> bool:
     """Return whether `rank` holds all that it must end with in a column, each of it once."""
-    aim, found = set(wanted(recording, rank, column)), shares(cell)
+    pips = wanted(recording, rank, column)
+    if len(cell) == 1 and cell[0].pips == pips and cell[0].share > WHOLE:
+        return True  # as most are, where there are many
+    aim, found = set(pips), shares(cell)
     if not aim or wrong(cell) or (found.keys() - aim and not recording.adds):
         return False
     return all(found.get(pip, 0) > WHOLE for pip in aim)

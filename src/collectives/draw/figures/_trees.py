@@ -16,7 +16,7 @@ from collectives.draw.figures.style import LIGHT, SIZE, Page, Picture, Theme, ca
 from collectives.draw.text import nbytes as in_bytes
 from collectives.recording import Recording
 
-LEVEL, BARS, ABOVE = 0.52, 1.35, 0.36
+LEVEL, BARS, ABOVE = 0.66, 1.35, 0.36
 """Inches: from a parent down to its children; of the bar chart; of the line above a tree."""
 
 NAMED = 20
@@ -86,7 +86,7 @@ def _tree(
             [x, above], [y, over], color=theme.muted, linestyle="-", lw=1, zorder=1, gid="edge"
         )
         if named:
-            at = 0.42
+            at = 0.3  # near the child: above a parent there are others
             axes.text(
                 x + at * (above - x), y + at * (over - y), _label(recording, tree, child),
                 ha="center", va="center", size=SIZE - 2.5, zorder=2,

@@ -11,8 +11,8 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.patches import Rectangle
 
 from collectives.draw.figures.spans import horizon, spans
-from collectives.draw.figures.style import LIGHT, SIZE, Picture, Theme, arrow, canvas, page
-from collectives.draw.text import many, nbytes, seconds
+from collectives.draw.figures.style import LIGHT, SIZE, Picture, Theme, arrow, canvas, page, short
+from collectives.draw.text import many, nbytes, runs, seconds
 from collectives.recording import Recording
 
 HEADS = 2000
@@ -68,11 +68,15 @@ def _findings(recording: Recording, how: str) -> str:
     for span in spans(recording):
         if span.kind == "wait":
             waited[span.rank] += span.end - span.start
-    if recording.stuck is None and sum(waited.values()) > 0:
-        longest = max(waited, key=lambda rank: waited[rank])
+    names = [f"r{rank}" for rank in range(recording.ranks)]
+    if recording.stuck is not None:
+        said.append(f"Waiting forever, hatched: {runs(recording.stuck.waiting, names)}.")
+    elif sum(waited.values()) > 0:
+        most = max(waited.values())
+        longest = runs([rank for rank in waited if waited[rank] > 0.999 * most], names)
         said.append(f"Waiting, hatched, is {seconds(sum(waited.values()))} of all ranks together, "
-                    f"most on r{longest}: {seconds(waited[longest])}.")  # fmt: skip
-    elif recording.stuck is None:
+                    f"at most {seconds(most)} of one: {short(longest)}.")  # fmt: skip
+    else:
         said.append("No rank waits.")
     return " ".join(said)
 
@@ -100,7 +104,7 @@ class _Diagram:
         lines = [[(self.left, self.y(rank)), (self.right, self.y(rank))] for rank in range(p)]
         axes.add_collection(LineCollection(lines, colors=theme.muted, linewidths=0.6, zorder=1),
                             autolim=False)  # fmt: skip
-        for rank in range(0, p, max(1, round(0.13 / self.row))):
+        for rank in range(0, p, math.ceil(0.14 / self.row)):
             axes.text(self.left - 0.08, self.y(rank), f"r{rank}", ha="right", va="center")
         self._boxes()
         self._messages()

@@ -7,9 +7,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from collectives.draw.figures.style import LIGHT, SIZE, Picture, Theme, arrow, canvas, page
-from collectives.recorder import record
 from collectives.recording import Recording
-from collectives.registry import find
 
 NAMED, SEEN = 16, 128
 """Ranks up to which blocks are named, and up to which they can be told apart."""
@@ -20,6 +18,8 @@ def matrices(recording: Recording) -> tuple[list[list[str]], list[list[str]]]:
 
     Examples
     --------
+    >>> from collectives import find
+    >>> from collectives.recorder import record
     >>> matrices(record(find("alltoall", "pairwise"), 2))
     ([['0→0', '0→1'], ['1→0', '1→1']], [['0→0', '1→0'], ['0→1', '1→1']])
     """
@@ -31,18 +31,23 @@ def matrices(recording: Recording) -> tuple[list[list[str]], list[list[str]]]:
         [[f"{hold.column}→{to}" for hold in holds for to in hold.pips] for holds in part]
         for part in (recording.start, recording.end)
     )
+    for rank, blocks in enumerate(after):
+        if len(blocks) != recording.ranks:
+            raise ValueError(
+                f"{recording}: r{rank} ended with {len(blocks)} blocks, not one from each rank"
+            )
     return before, after
 
 
-def transpose(p: int, *, algorithm: str = "pairwise", theme: Theme = LIGHT) -> Picture:
-    """Draw the matrix of blocks before and after an all-to-all that was recorded on p ranks.
+def transpose(recording: Recording, *, theme: Theme = LIGHT) -> Picture:
+    """Draw the matrix of blocks before and after an all-to-all.
 
     A row is what a rank holds. Block a→b is shaded by its number a p + b, the lowest the lightest
     on paper, so that even without names one sees rows become columns.
     """
-    if not 1 <= p <= SEEN:
-        raise ValueError(f"p is {p}, wants 1 to {SEEN}: more would be too small to see")
-    recording = record(find("alltoall", algorithm), p)
+    p = recording.ranks
+    if p > SEEN:
+        raise ValueError(f"blocks of {p} ranks cannot be told apart; at most {SEEN}")
     before, after = matrices(recording)
     same = after == [list(column) for column in zip(*before, strict=True)]
     hops = sum(len(hold.pips) for m in recording.messages() for hold in m.send.holds)

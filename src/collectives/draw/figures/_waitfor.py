@@ -15,8 +15,10 @@ from collectives.tracing import Event
 
 RANKS = 20
 """Most ranks whose calls are written into their nodes."""
-BOX, SMALL = (1.5, 0.5), (0.46, 0.26)
+BOX, SMALL = (1.5, 0.5), (0.38, 0.22)
 """Inches of a node with a call in it, and of one without."""
+GAP = {BOX: (0.5, 0.45), SMALL: (0.16, 0.16)}
+"""Inches between neighbours: beside each other, and one above the other."""
 
 
 def waitfor(recording: Recording, *, theme: Theme = LIGHT) -> Picture:
@@ -89,7 +91,8 @@ def _findings(recording: Recording) -> str:
     assert stuck is not None
     if not stuck.waiting:
         return f"The run broke off. {short(stuck.text, 300)}."
-    said = f"{len(stuck.waiting)} of {many(recording.ranks, 'rank')} wait forever"
+    count = len(stuck.waiting)
+    said = f"{count} of {many(recording.ranks, 'rank')} wait{'s' * (count == 1)} forever"
     if not stuck.cycle:
         calls = unfinished(recording)
         ends = {e.peer: e for events in calls.values() for e in events if e.peer not in calls}
@@ -121,10 +124,12 @@ FLAT = 0.8
 
 def _radius(p: int, box: tuple[float, float]) -> float:
     """Return how large the circle has to be for neighbours to have room for an arrow between."""
-    radius = 1.4
+    radius, (beside, above) = 1.4, GAP[box]
     for rank in range(p if p > 1 else 0):
         (x0, y0), (x1, y1) = (_place((0, 0), 1, k, p) for k in (rank, rank + 1))
-        room = ((box[0] + 0.7) / (abs(x1 - x0) or 1e-9), (box[1] + 0.6) / (abs(y1 - y0) or 1e-9))
+        room = (
+            (box[0] + beside) / (abs(x1 - x0) or 1e-9), (box[1] + above) / (abs(y1 - y0) or 1e-9)
+        )  # fmt: skip
         radius = max(radius, min(room))
     return radius
 

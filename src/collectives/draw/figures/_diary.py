@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from collectives.draw.figures.cells import WHOLE, doubled, shares, wanted
+from collectives.draw.cells import WHOLE, doubled, shares, wanted
 from collectives.draw.figures.style import LIGHT, SIZE, Picture, Theme, arrow, canvas, page, short
 from collectives.draw.text import many, runs
 from collectives.recording import Message, Recording
@@ -69,7 +69,8 @@ def diary(recording: Recording, column: int = 0, *, theme: Theme = LIGHT) -> Pic
     way, name = hops(recording, column), recording.columns[column]
     lines = _lines(recording, way)
     rows = min(LINES, max(min(len(lines), 16), math.ceil(len(lines) / COLUMNS))) or 1
-    size = min(4.6, 1.2 + 0.6 * recording.ranks) if recording.ranks <= 16 else 6.2
+    p = recording.ranks
+    size = min(4.6, 1.2 + 0.6 * p) if p <= 16 else max(6.2, min(9.0, 0.14 * p))
     route, aboard = (0.076 * max([len(line[k]) for line in lines], default=0) + 0.1 for k in (0, 1))
     across = max(1, math.ceil(len(lines) / rows))
     what = f"the blocks {name}" if recording.adds else f"block {name}"
@@ -129,7 +130,7 @@ def _aboard(recording: Recording, hop: Hop) -> str:
 
 def _findings(recording: Recording, column: int, way: list[Hop]) -> str:
     """Say how far the block travels, and when it is complete."""
-    if not any(hold.column == column for brought in recording.start for hold in brought):
+    if column not in recording.filled:
         return "It has no elements."
     if not way:
         return "It never leaves its rank."
@@ -163,7 +164,7 @@ class _Circle:
         self.centre, self.radius = (size / 2, middle), size / 2 - 0.45
         self.chord = 2 * self.radius * math.sin(math.pi / max(p, 2))
         self.node = min(0.2, 0.28 * self.chord)
-        self.small = SIZE - 1 if p <= 16 else max(4, SIZE - p / 11)
+        self.small = min(SIZE - 1, max(5, 65 * self.node))
 
     def at(self, rank: int) -> tuple[float, float]:
         """Return where a rank is."""
