@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from collectives.blocks import Blocks, Counts, even, split
+from collectives.blocks import Blocks, Counts, EvenCounts, even, run_of, split
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4, 5, 7, 8, 16, 17])
@@ -61,3 +61,20 @@ def test_blocks_are_views_and_count_on_round_the_ring():
         blocks[i][...] += 1
     blocks[1:][...] += 10
     assert vector.tolist() == [3, 3, 3, 13, 13, 13, 13]
+
+
+@pytest.mark.parametrize("counts", [even(0, 4), even(12, 4), even(13, 4), Counts([2, 0, 5])])
+def test_a_run_goes_on_round_the_ring(counts):
+    sizes = list(counts)
+    for first in range(len(sizes)):
+        for number in range(len(sizes) + 1):
+            run = run_of(counts, first, number)
+            wanted = (sizes + sizes)[first : first + number]
+            assert list(run) == wanted
+            assert [run.start(i) for i in range(number + 1)] == [
+                sum(wanted[:i]) for i in range(number + 1)
+            ]
+
+
+def test_a_run_of_equal_blocks_takes_no_memory_per_block():
+    assert isinstance(run_of(even(12, 4), 3, 2), EvenCounts)

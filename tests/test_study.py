@@ -244,6 +244,14 @@ def test_least_time_of_an_allreduce_is_what_leaves_a_node():
     assert found == pytest.approx(bandwidth + CLUSTER.inter.alpha)
 
 
+def test_least_time_counts_what_ranks_can_use():
+    n = NBYTES // 4
+    on_node = 2 * 7 / 8 * NBYTES / NVLINK  # no card: they send to no other node
+    assert least_time("allreduce", 8, n, CLUSTER) == pytest.approx(on_node + CLUSTER.intra.alpha)
+    unused = replace(CLUSTER, nics_per_node=16, rank_to_nic=range(8))
+    assert least_time("allreduce", P, n, unused) == least_time("allreduce", P, n, CLUSTER)
+
+
 def test_options_are_those_of_the_algorithm_alone():
     assert options_of(find("allreduce", "ring")) == {}
     assert options_of(find("bcast", "multi_chain")) == {"chains": 4, "segment": 8192}

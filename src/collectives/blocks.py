@@ -160,7 +160,7 @@ def rotate(blocks: Blocks, first: int, out: Array) -> None:
     out[end:] = blocks[:first]
 
 
-def run_of(counts: Sequence[int] | None, first: int, number: int) -> Counts:
+def run_of(counts: Sequence[int] | None, first: int, number: int) -> EvenCounts | Counts:
     """Return the sizes of `number` blocks from block `first` on, counted round the ring.
 
     Examples
@@ -168,6 +168,8 @@ def run_of(counts: Sequence[int] | None, first: int, number: int) -> Counts:
     >>> run_of([10, 11, 12], 2, 2)
     (12, 10)
     """
+    if isinstance(counts, EvenCounts) and not counts.longer:  # wherever the run begins
+        return even(number * counts.shorter_size, number)
     sizes = counts if counts is not None else ()
     return Counts(sizes[i % len(sizes)] for i in range(first, first + number))
 

@@ -159,7 +159,8 @@ def sweep(
     points = []
     for entry in algorithms:
         taken = {name: values for name, values in options.items() if name in options_of(entry)}
-        for network, p, nbytes, *values in product(networks, ranks, sizes, *taken.values()):
+        numbers = map(dict.fromkeys, (ranks, sizes, *taken.values()))  # each once
+        for network, p, nbytes, *values in product(networks, *numbers):
             given = chosen(entry, network, dict(zip(taken, values, strict=True)))
             points.append(Point(entry, p, nbytes, network, given))
     return points
@@ -203,7 +204,8 @@ def least_time(collective: str, p: int, n: int, network: Network) -> float:
 
     It is `collectives.cost.lower_bound` with the network's numbers. On a cluster a rank can use
     its port and its card at the same time, and messages do not hold them for their latency: so
-    latency counts once. If p ranks fill nodes, what must leave a node bounds the time as well.
+    latency counts once. Ranks of one node use their ports alone. If p ranks fill several nodes,
+    what must leave a node bounds the time as well.
     """
     itemsize = DTYPE.itemsize
     least = lower_bound(collective, p, n).times(itemsize)
@@ -214,13 +216,16 @@ def least_time(collective: str, p: int, n: int, network: Network) -> float:
         return (least.betas - 1) * per_byte + 2 * network.o + network.L if least.betas else 0.0
     if not isinstance(network, Cluster):
         return 0.0
-    card, per_node = network.inter.bandwidth * network.efficiency, network.ranks_per_node
-    latency = min(least.alphas, 1) * min(network.intra.alpha, network.inter.alpha)
-    seconds = [least.betas / (network.intra.bandwidth + card), least.gammas * network.gamma]
-    if p > per_node and p % per_node == 0:
+    intra, inter, per_node = network.intra, network.inter, network.ranks_per_node
+    port, card = intra.bandwidth, inter.bandwidth * network.efficiency
+    one_node = p <= per_node
+    latency = min(least.alphas, 1) * (intra.alpha if one_node else min(intra.alpha, inter.alpha))
+    rate = port if one_node else port + card
+    seconds = [least.betas / rate, least.gammas * network.gamma]
+    if not one_node and p % per_node == 0:
         per_block = Case(collective, p).by_blocks
         together = per_node ** (2 if collective == "alltoall" else 1) if per_block else 1
         leaving = lower_bound(collective, p // per_node, n * together).times(itemsize)
-        seconds.append(leaving.betas / (card * network.nics_per_node))
-        latency = max(latency, min(leaving.alphas, 1) * network.inter.alpha)
+        seconds.append(leaving.betas / (card * len(set(network.nics))))
+        latency = max(latency, min(leaving.alphas, 1) * inter.alpha)
     return latency + max(seconds)

@@ -12,6 +12,7 @@ import pytest
 from collectives.cli import main
 from collectives.cli.quantities import duration, each, per_byte, size, whole
 from collectives.registry import algorithms
+from collectives.sim import PRESETS
 
 
 def run(*arguments):
@@ -86,6 +87,11 @@ def test_sweep_is_the_product():
     assert all(row["time_s"] >= row["lower_bound_s"] for row in rows)
 
 
+def test_what_is_given_twice_is_simulated_once():
+    twice = ["-p", "4,4", "--nbytes", "1kB,1kB", "--channels", "2,2", "--nics", "8,8", "--json"]
+    assert json.loads(simulate("allreduce", "multi_ring,multi_ring", *twice))["p"] == 4
+
+
 def test_all_shows_refusals():
     done = run("simulate", "allreduce", "ALL", "-p", 6, "--nbytes", "1kB")
     assert done.returncode == 0
@@ -142,14 +148,17 @@ def test_progress_is_shown_on_a_terminal_only():
         (["ring", "--nbytes", "1001"], "nbytes is 1001, wants a multiple of 4"),
         (["ring", "--network", "b100"], "no network 'b100'; there are a100-8x8, "),
         (["ring", "--network", "hockney"], "--network hockney wants --alpha or --beta"),
-        (["ring", "--network", "hockney", "--alpha", "5m"], "'5m' is no time, such as 5us"),
-        (["ring", "--network", "hockney", "--beta", "GB"], "'GB' is no time per byte, such as"),
+        (["ring", "--network", "hockney", "--alpha", "5m"], "--alpha: '5m' is no time, such as"),
+        (["ring", "--network", "hockney", "--alpha", "nan"], "--alpha: 'nan' is no time, such as"),
+        (["ring", "--network", "hockney", "--beta", "GB"], "--beta: 'GB' is no time per byte, su"),
+        (["ring", "--efficiency", "90%"], "--efficiency: '90%' is no number, such as 0.9"),
         (["ring", "--alpha", "5us"], "--alpha: network a100-8x8 has none; it has nodes, "),
         (["ring", "--efficiency", "2"], "efficiency is 2.0, wants 0 < efficiency <= 1"),
         (["ring", "--nics", "0"], "nics_per_node is 0, wants an integer >= 1"),
         (["ring", "--network", "laptop-8", "--nics", 2], "--nics: network laptop-8 has none"),
         (["ring", "--plot", "a.png"], "--plot draws a sweep"),
         (["ring", "-p", "2,4", "--plot", "a.txt"], "--plot a.txt: wants a .png or .svg"),
+        (["ring", "-p", "2,4", "--plot", "no/a.png"], "--plot no/a.png: there is no folder no"),
     ],
 )
 def test_what_cannot_be_simulated_is_one_sentence(arguments, message, monkeypatch, capsys):
@@ -167,11 +176,12 @@ def test_help_says_what_a_kb_is():
     output = " ".join(run("simulate", "--help").stdout.replace("│", "").split())
     assert "kB, MB and GB are powers of 1000, KiB, MiB and GiB of 1024" in output
     assert "--channels 8" in output
+    assert f"hockney, loggp, {', '.join(PRESETS)}" in output
 
 
 def test_case_study_prints_what_is_consistent():
     done = run("case-study")
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert "simulated" in done.stdout
     text = " ".join(done.stdout.split())

@@ -190,12 +190,14 @@ def test_what_has_waited_longer_goes_first():
         (3, 2, None, (0, 0, 1)),
         (2, 8, None, (0, 4)),
         (3, 2, [1, 0, 1], (1, 0, 1)),
+        (3, 2, np.array([1, 0, 1]), (1, 0, 1)),
         (4, 2, lambda local: local % 2, (0, 1, 0, 1)),
     ],
 )
 def test_card_of_each_rank(ranks, cards, chosen, expected):
     network = cluster(ranks_per_node=ranks, nics_per_node=cards, rank_to_nic=chosen)
     assert network.nics == expected
+    assert {type(card) for card in network.nics} == {int}
     assert hash(network) == hash(replace(network))
 
 
@@ -209,6 +211,13 @@ def test_a_run_may_have_fewer_ranks_than_the_cluster():
     assert arrivals(cluster(8, 8), (0, 8, 20), size=9) == [10]
 
 
+def test_sizes_may_be_integers_of_numpy():
+    sizes = [np.int64(2), np.int32(3), np.uint8(1)]
+    made = Cluster(*sizes[:2], intra=Link(0, 10), inter=Link(0, 2), nics_per_node=sizes[2])
+    assert made == Cluster(2, 3, intra=Link(0, 10), inter=Link(0, 2), nics_per_node=1)
+    assert repr(made) == repr(Cluster(2, 3, intra=Link(0, 10), inter=Link(0, 2), nics_per_node=1))
+
+
 def test_a_run_of_one_rank():
     assert simulate(lambda comm: comm.size, 1, network=cluster(1, 1)).results == [1]
 
@@ -219,6 +228,12 @@ def test_a_run_of_one_rank():
 def test_more_ranks_than_the_cluster_has_are_refused():
     with pytest.raises(ValueError, match="5 ranks, wants at most 4: 2 nodes x 2 ranks"):
         simulate(lambda comm: None, 5, network=cluster())
+
+
+@pytest.mark.parametrize("network", ["a100-8x8", Hockney, 5])
+def test_what_is_no_network_is_refused(network):
+    with pytest.raises(ValueError, match=r"network is .*, wants one such as Hockney\(\)"):
+        simulate(lambda comm: None, 2, network=network)
 
 
 @pytest.mark.parametrize(
@@ -235,6 +250,7 @@ def test_more_ranks_than_the_cluster_has_are_refused():
         ({"efficiency": float("nan")}, "efficiency is nan, wants"),
         ({"gamma": -1}, "gamma is -1, wants a finite number >= 0"),
         ({"eager_limit": -1}, "eager_limit is -1, wants a number >= 0"),
+        ({"rank_to_nic": 0}, r"rank_to_nic is 0, wants a list or a function"),
         ({"rank_to_nic": [0]}, r"rank_to_nic is \[0\], wants 2 of 0..0"),
         ({"rank_to_nic": [0, 1]}, r"rank_to_nic is \[0, 1\], wants 2 of 0..0"),
         ({"rank_to_nic": lambda local: -local}, r"rank_to_nic is \[0, -1\], wants"),

@@ -283,6 +283,14 @@ def test_phantom_has_the_sizes_of_an_array(n, dtype):
             assert same(phantom[start:stop], array[start:stop])
 
 
+def test_phantom_has_a_size_that_an_array_may_have():
+    assert Phantom(np.int64(3)).nbytes == 24
+    for size, error in ((-1, ValueError), (2.5, TypeError), ("3", TypeError)):
+        for make in (np.empty, Phantom):
+            with pytest.raises(error):
+                make(size)
+
+
 def test_phantom_takes_what_fits():
     a = Phantom(4)
     a[...] = np.zeros(4)

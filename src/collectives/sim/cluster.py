@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
+
+import numpy as np
 
 from collectives.sim.network import Ports, check_eager_limit, check_not_negative
 
@@ -92,8 +94,9 @@ class Cluster:
     def __post_init__(self) -> None:
         for name in ("nodes", "ranks_per_node", "nics_per_node"):
             value = getattr(self, name)
-            if not (isinstance(value, int) and value >= 1):
+            if not (isinstance(value, int | np.integer) and value >= 1):
                 raise ValueError(f"{name} is {value!r}, wants an integer >= 1")
+            object.__setattr__(self, name, int(value))
         for name in ("intra", "inter"):
             value = getattr(self, name)
             if not isinstance(value, Link):
@@ -102,14 +105,15 @@ class Cluster:
             raise ValueError(f"efficiency is {self.efficiency!r}, wants 0 < efficiency <= 1")
         check_not_negative(self, "gamma")
         check_eager_limit(self.eager_limit)
-        if self.rank_to_nic is not None and not callable(self.rank_to_nic):
-            object.__setattr__(self, "rank_to_nic", tuple(self.rank_to_nic))
-        nics = self.nics
-        wanted = f"wants {self.ranks_per_node} of 0..{self.nics_per_node - 1}"
+        chosen, nics = self.rank_to_nic, self.nics
         if len(nics) != self.ranks_per_node or any(
-            not (isinstance(nic, int) and 0 <= nic < self.nics_per_node) for nic in nics
+            not (isinstance(nic, int | np.integer) and 0 <= nic < self.nics_per_node)
+            for nic in nics
         ):
-            raise ValueError(f"rank_to_nic is {list(nics)}, {wanted}")
+            wanted = f"{self.ranks_per_node} of 0..{self.nics_per_node - 1}"
+            raise ValueError(f"rank_to_nic is {list(nics)}, wants {wanted}")
+        if chosen is not None and not callable(chosen):
+            object.__setattr__(self, "rank_to_nic", tuple(map(int, nics)))
 
     @property
     def nics(self) -> tuple[int, ...]:
@@ -117,7 +121,11 @@ class Cluster:
         ranks, cards, chosen = range(self.ranks_per_node), self.nics_per_node, self.rank_to_nic
         if chosen is None:
             return tuple(local * cards // self.ranks_per_node for local in ranks)
-        return tuple(map(chosen, ranks)) if callable(chosen) else tuple(chosen)
+        if callable(chosen):
+            return tuple(map(chosen, ranks))
+        if not isinstance(chosen, Iterable):
+            raise ValueError(f"rank_to_nic is {chosen!r}, wants a list or a function")
+        return tuple(chosen)
 
     def ports(self, size: int) -> Ports:
         nodes, per_node = self.nodes, self.ranks_per_node

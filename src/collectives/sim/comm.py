@@ -11,7 +11,7 @@ import numpy as np
 
 from collectives.comm import flat
 from collectives.sim.errors import SimulationError
-from collectives.sim.kernel import Group, Nothing, Operation, Receive, Send
+from collectives.sim.kernel import Group, Meeting, Nothing, Operation, Receive, Send
 from collectives.sim.phantom import Phantom
 from collectives.topology import grid_coordinates, grid_neighbours
 
@@ -117,9 +117,9 @@ class SimComm:
 
     def Dup(self) -> SimComm:
         meeting = self.kernel.meet(self.me, self.group, self.rank, "Dup", None)
-        if not meeting.groups:
-            meeting.groups[0] = Group(self.kernel, self.group.members)
-        return self._like(meeting.groups[0])
+        if not meeting.places:
+            _place(meeting, range(self.size))
+        return self._like(meeting.places[self.rank][0])
 
     def _like(self, duplicate: Group) -> SimComm:
         """Return this communicator, with its neighbours if it has any, on a duplicate group."""
@@ -130,12 +130,10 @@ class SimComm:
         meeting = self.kernel.meet(self.me, self.group, self.rank, "Split", (color, key))
         if color < 0:
             return None
-        order = sorted((k, rank) for rank, (c, k) in meeting.brought.items() if c == color)
-        ranks = [rank for _, rank in order]
-        if color not in meeting.groups:
-            members = [self.group.members[rank] for rank in ranks]
-            meeting.groups[color] = Group(self.kernel, members)
-        return SimComm(meeting.groups[color], ranks.index(self.rank))
+        if self.rank not in meeting.places:
+            order = sorted((k, rank) for rank, (c, k) in meeting.brought.items() if c == color)
+            _place(meeting, [rank for _, rank in order])
+        return SimComm(*meeting.places[self.rank])
 
     def Create_cart(
         self, dims: Sequence[int], periods: Sequence[bool] | None = None, reorder: bool = False
@@ -209,7 +207,7 @@ class SimComm:
             send = _take(tag, group.sends, key) if key in group.sends else None
             posted, place = group.receives, key
         else:
-            keys = range(self.rank, size * size, size)
+            keys = filter(group.sends.__contains__, range(self.rank, size * size, size))
             send = _first(tag, *((group.sends, key) for key in keys))
             posted, place = group.wildcards, self.rank
         if send is not None:
@@ -291,6 +289,13 @@ class SimRequest:
     def Waitall(requests: Iterable[SimRequest]) -> bool:
         """Wait for each of `requests`."""
         return all(request.Wait() for request in list(requests))
+
+
+def _place(meeting: Meeting, ranks: Sequence[int]) -> None:
+    """Give the ranks of a meeting, in this order, a group of their own."""
+    old = meeting.group
+    new = Group(old.kernel, [old.members[rank] for rank in ranks])
+    meeting.places.update((rank, (new, place)) for place, rank in enumerate(ranks))
 
 
 def _take(tag: int | None, queues: dict[int, list[Any]], key: int) -> Any:

@@ -218,11 +218,12 @@ class Meeting:
     def __init__(self, group: Group, call: str) -> None:
         self.group, self.call = group, call
         self.brought: dict[int, Any] = {}
-        self.groups: dict[int, Group] = {}
+        self.places: dict[int, tuple[Group, int]] = {}  # of each rank, once one has worked it out
 
     def peers(self) -> Iterable[Rank]:
         members = self.group.members
-        return [members[rank] for rank in range(len(members)) if rank not in self.brought]
+        absent = set(range(len(members))).difference(self.brought)
+        return [members[rank] for rank in sorted(absent)]
 
     def __str__(self) -> str:
         absent = ", ".join(str(rank.index) for rank in self.peers())
@@ -465,7 +466,7 @@ def simulate(
     Raises
     ------
     ValueError
-        If the network has not so many ranks.
+        If `network` is something else, or has not so many ranks.
     DeadlockError
         If some ranks wait forever.
     UnfinishedError
@@ -489,14 +490,18 @@ def simulate(
 
     if size < 1:
         raise ValueError(f"size is {size}, wants at least 1")
-    kernel = Kernel(size, network or Hockney())
+    if network is None:
+        network = Hockney()
+    elif isinstance(network, type) or not hasattr(network, "ports"):
+        raise ValueError(f"network is {network!r}, wants one such as Hockney() or preset(name)")
+    kernel = Kernel(size, network)
     results: list[Any] = [None] * size
 
     def body(index: int) -> Callable[[], None]:
         def run() -> None:
             try:
                 results[index] = program(SimComm(world, index))
-            except Exception as error:
+            except BaseException as error:
                 error.add_note(f"on simulated rank {index} of {size}")
                 raise
 

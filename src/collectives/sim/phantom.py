@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from operator import index
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,7 +39,9 @@ class Phantom:
     ndim = 1
 
     def __init__(self, size: int, dtype: Any = np.float64) -> None:
-        self.size = size
+        self.size = size = index(size)
+        if size < 0:
+            raise ValueError(f"a Phantom has 0 elements or more; got {size}")
         self.dtype = dtype = np.dtype(dtype)
         self.nbytes = size * dtype.itemsize
 
@@ -59,15 +62,22 @@ class Phantom:
             raise TypeError(f"a Phantom is cut by a slice; got {key!r}") from None
         if step != 1:
             raise TypeError(f"a Phantom is contiguous; got a slice with step {step}")
-        return Phantom(stop - start if stop > start else 0, self.dtype)
+        return self._of(stop - start if stop > start else 0)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         part = self.size if key is Ellipsis else self[key].size
-        if np.size(value) not in (part, 1):
-            raise ValueError(f"cannot put {np.size(value)} elements into {part}")
+        size = value.size if type(value) is Phantom else np.size(value)
+        if size not in (part, 1):
+            raise ValueError(f"cannot put {size} elements into {part}")
 
     def copy(self) -> Phantom:
-        return Phantom(self.size, self.dtype)
+        return self._of(self.size)
+
+    def _of(self, size: int) -> Phantom:
+        """Return `size` elements of this dtype, a size that needs no check."""
+        other: Phantom = object.__new__(Phantom)
+        other.size, other.dtype, other.nbytes = size, self.dtype, size * self.dtype.itemsize
+        return other
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or ufunc.nout != 1:

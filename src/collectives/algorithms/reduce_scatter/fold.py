@@ -5,6 +5,7 @@ Not an algorithm: what those that need a power of two ranks do first and last.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -44,7 +45,7 @@ def folded(
     block of this rank's run, complete.
     """
     rank, blocks, runs = comm.rank, split(sendbuf, counts), fold_runs(comm.size)
-    run = next(run for run in runs if rank in run)
+    run = runs[bisect_left(runs, rank, key=lambda run: run[-1])]
     own = recvbuf[: blocks[rank].size]
     if rank != run[-1]:
         comm.Send(sendbuf, dest=run[-1])
@@ -54,9 +55,11 @@ def folded(
     for lower in run[:-1]:
         comm.Recv(room, source=lower)
         op(room, partial, out=partial)
-    sizes = Counts(blocks[run.start : run.stop].size for run in runs)
-    group = Subgroup(comm, [run[-1] for run in runs])
-    complete = among(group, split(partial, sizes), op, room)
+    group, counted = comm, blocks.counts
+    if len(runs) < comm.size:
+        group = Subgroup(comm, [run[-1] for run in runs])
+        counted = Counts(blocks[run.start : run.stop].size for run in runs)
+    complete = among(group, split(partial, counted), op, room)
     for member, block in zip(run, split(complete, run_of(counts, run[0], len(run))), strict=True):
         if member != rank:
             comm.Send(block, dest=member)
