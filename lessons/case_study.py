@@ -21,7 +21,7 @@ from collectives.tuning import nccl_model
 
 EIGHT = {
     "ring, 8 channels": "ring",
-    "double binary trees, 8 channels": "trees",
+    "double binary trees, 8 channels, 50 segments": "trees",
     "hierarchical, one phase after the other": "rails, in turn",
     "hierarchical, pipelined in 16 segments": "rails, pipelined",
 }

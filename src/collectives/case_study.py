@@ -40,7 +40,7 @@ COMPARED = {
     "ring, 8 channels": Setup(RING, 8, 8),
     "ring, 4 channels": Setup(RING, 4, 4),
     "ring, 2 channels": Setup(RING, 2, 2),
-    "double binary trees, 8 channels": Setup(TREE, 8, 8, 50),
+    "double binary trees, 8 channels, 50 segments": Setup(TREE, 8, 8, 50),
     "hierarchical, one phase after the other": Setup(HIERARCHICAL, 8, 8),
     "hierarchical, pipelined in 4 segments": Setup(PIPELINED, 8, 8, 4),
     "hierarchical, pipelined in 16 segments": Setup(PIPELINED, 8, 8, 16),
