@@ -14,7 +14,7 @@ def pytest_addoption(parser):
 @pytest.fixture(scope="session")
 def ranks(request):
     """The rank counts of a grid in simulation."""
-    from collectives.oracle.cases import RANKS
+    from collectives.oracle.grids import RANKS
 
     return (1, 3, 4, 5) if request.config.getoption("--quick") else RANKS
 

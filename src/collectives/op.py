@@ -74,7 +74,7 @@ class Op:
         from mpi4py import MPI
 
         if PREDEFINED.get(self.name) is self and in_mpi(dtype):
-            if self.name not in _IN_MPI.get(dtype.kind, PREDEFINED):
+            if self.name not in IN_MPI.get(dtype.kind, PREDEFINED):
                 raise ValueError(f"op {self.name} on {dtype} does not exist in MPI, only in NumPy")
             yield getattr(MPI, self.name)
             return
@@ -104,9 +104,10 @@ BXOR: Final = Op("BXOR", np.bitwise_xor, identity=0)
 PREDEFINED: Final = {op.name: op for op in (SUM, PROD, MIN, MAX, LAND, LOR, LXOR, BAND, BOR, BXOR)}
 """The operations that MPI has too, under MPI's names."""
 
-_IN_MPI: Final = {"b": {"LAND", "LOR", "LXOR"}, "f": {"SUM", "PROD", "MIN", "MAX"}}
-_IN_MPI["c"] = _IN_MPI["f"] - {"MIN", "MAX"}
-# Kinds of dtype for which MPI defines only these (MPI 4.1, section 6.9.2); NumPy defines more.
+IN_MPI: Final = {
+    "b": {"LAND", "LOR", "LXOR"}, "f": {"SUM", "PROD", "MIN", "MAX"}, "c": {"SUM", "PROD"},
+}  # fmt: skip
+"""Kinds of dtype for which MPI defines only these (MPI 4.1, section 6.9.2); NumPy defines more."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

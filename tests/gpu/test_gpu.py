@@ -4,6 +4,8 @@ import ctypes
 import inspect
 import os
 import pickle
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +15,8 @@ import pytest
 
 from collectives import allgather_ring, allreduce_ring
 from collectives.gpu import GpuComm, OnDevice, at_hand, device_of, to_host, use_device
-from collectives.gpu.stand_in import GPU
-from collectives.oracle.targets import target_named
-from collectives.oracle.targets_nccl import read_back
+from collectives.gpu.cuda import Cuda
+from collectives.gpu.stand_in import GPU, Stream
 from collectives.sim import simulate
 
 ROOT = Path(__file__).parents[2]
@@ -49,8 +50,9 @@ def each_rank(program, p=3):
 
 def test_contents_do_not_get_to_the_host_by_accident():
     array = GPU.array(np.arange(4.0))
-    for convert in (np.asarray, float, list, bool, bytes, memoryview, lambda x: np.sum([x])):
-        with pytest.raises((TypeError, ValueError)):
+    conversions = (np.asarray, np.from_dlpack, float, list, bool, bytes, memoryview)
+    for convert in (*conversions, lambda x: np.sum([x])):
+        with pytest.raises((TypeError, ValueError, BufferError)):
             convert(array[:1])
     with pytest.raises(TypeError):
         np.add(array, np.ones(4), out=array)
@@ -69,6 +71,29 @@ def test_pointers_lead_to_poison_until_the_stream_is_done():
         assert (seen(each) == 0xDB).all()
     GPU.synchronize(other)
     assert seen(other).tolist() == [0, 2, 4, 6]
+
+
+def test_streams_do_not_wait_for_each_other():
+    array, stream = GPU.array(np.arange(4, dtype=np.uint8)), Stream()
+    with GPU.on(stream):
+        array[:] = array + array
+    GPU.synchronize(array)  # the current stream, on which nothing was launched
+    assert (seen(array) == 0xDB).all()
+    stream.synchronize()
+    assert seen(array).tolist() == [0, 2, 4, 6]
+
+
+def test_mpi_is_led_where_the_pointer_leads():
+    """By either of the two protocols that mpi4py asks for."""
+    from mpi4py import MPI
+
+    array = GPU.array(np.arange(4, dtype=np.uint8))
+    start, _ = array[1:].__cuda_array_interface__["data"]
+    assert MPI.buffer(array[1:]).address == start
+    array[:] = array + array
+    assert MPI.buffer(array).address not in (start, start - 1)
+    with pytest.raises(BufferError):
+        MPI.buffer(array[:0])
 
 
 def seen(array):
@@ -144,6 +169,13 @@ def test_buffers_that_are_not_on_the_current_device_are_refused():
         GPU.use(0)
 
 
+def test_arrays_derived_from_those_of_a_device_are_on_it():
+    kind = type("Image", (type(GPU.array(np.zeros(3))),), {"__module__": "somewhere"})
+    array = kind.empty(3, float)
+    assert type(array[:2]) is kind
+    assert device_of(array) is GPU
+
+
 def test_arrays_of_an_unknown_kind_are_refused():
     kind = type("Tensor", (), {"__cuda_array_interface__": {}, "__module__": "torch"})
     with pytest.raises(ValueError, match=r"is a torch\.Tensor on a device, wants CuPy's"):
@@ -162,6 +194,34 @@ def test_writes_outside_of_a_buffer_show_on_the_host():
     whole = np.zeros(10)
     OnDevice(writes_too_much, "stand-in")(None, np.ones(4), whole[3:7])
     assert whole.tolist() == [7.0, *[0.0] * 9]
+
+
+def test_what_is_sent_may_be_read_only():
+    """Devices have no such arrays, so that a write to one shows only afterwards."""
+
+    def doubles(comm, sendbuf, recvbuf):
+        recvbuf[:] = sendbuf + sendbuf
+
+    def spoils(comm, sendbuf, recvbuf):
+        sendbuf[:] = recvbuf
+
+    mine, total = np.ones(4), np.zeros(4)
+    mine.flags.writeable = False
+    OnDevice(doubles, "stand-in")(None, mine, total)
+    assert total.tolist() == [2.0] * 4
+    OnDevice(doubles, "stand-in")(None, sendbuf=mine, recvbuf=total)
+    with pytest.raises(ValueError, match="read-only array was written to on the device"):
+        OnDevice(spoils, "stand-in")(None, mine, total)
+
+
+def test_a_result_that_is_read_only_is_refused():
+    def program(comm):
+        total = np.zeros(4)
+        total.flags.writeable = False
+        OnDevice(allreduce_ring, "stand-in")(comm, np.ones(4), total)
+
+    with pytest.raises(ValueError, match="recvbuf is a read-only float64"):
+        each_rank(program)
 
 
 def test_the_function_behind_is_seen():
@@ -222,10 +282,50 @@ def test_what_is_missing_is_said_in_one_sentence(command):
 @without_gpu
 def test_a_package_that_is_not_there_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    from collectives.gpu.devices import Cuda
-
     with pytest.raises(ValueError, match=r'pip install "collectives\[gpu-cuda12\]"'):
         Cuda()
+
+
+def test_a_package_that_does_not_load_says_why(monkeypatch, tmp_path):
+    """CuPy tells it in a page of advice, around the error."""
+    (tmp_path / "cupy.py").write_text(
+        "try:\n    raise OSError('libcudart.so.12: no such file')\n"
+        "except OSError as error:\n    raise ImportError('=====\\nFailed to import') from error\n"
+    )
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match=r"^CuPy does not load: libcudart.so.12: no such file$"):
+        Cuda()
+
+
+def test_a_package_without_a_compiler_says_how_to_get_it(cuda, monkeypatch):
+    def absent():
+        raise RuntimeError("no libnvrtc.so.12\nanywhere")
+
+    monkeypatch.setattr(cuda.cupy.cuda.nvrtc, "getVersion", absent)
+    message = r'no compiler for kernels \(no libnvrtc.so.12\): pip install "cupy-cuda12x\[ctk\]"'
+    with pytest.raises(ValueError, match=message):
+        at_hand("cuda")
+
+
+def test_a_machine_without_a_device_says_so(cuda, monkeypatch):
+    monkeypatch.setattr(cuda.cupy.cuda.runtime, "getDeviceCount", lambda: 0)
+    with pytest.raises(ValueError, match=r"finds no GPU$"):
+        at_hand("cuda")
+
+
+def test_parts_that_are_not_contiguous_reach_the_host(cuda):
+    array = cuda.array(np.arange(6.0))
+    array[:] = array + array
+    assert to_host(array[::2]).tolist() == [0.0, 4.0, 8.0]
+
+
+def test_types_that_the_device_lacks(cuda):
+    lacks = [">f8", "g", "G", "M8[s]", "V4,f4"]
+    assert [cuda.has(np.dtype(name)) for name in lacks] == [False] * len(lacks)
+    assert all(cuda.has(np.dtype(name)) for name in "?bBhHiIlLefdFD")
+    with pytest.raises(ValueError, match=r"CuPy 14 .* has no >f8"):
+        cuda.array(np.zeros(3, ">f8"))
 
 
 @without_gpu
@@ -233,6 +333,36 @@ def test_the_script_for_gpus_says_what_is_missing():
     done = run(ROOT / "scripts/check_gpu")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"check_gpu: {missing()}\n"
+
+
+def test_a_fault_on_a_device_can_be_asked_for_again(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def allreduce(comm, sendbuf, recvbuf, op=None):\n    recvbuf[:] = sendbuf\n")
+    name = f"{file}:allreduce"
+    done = run("-m", "collectives", "check", "allreduce", name, "--device", "stand-in", "--quick")
+    assert done.returncode == 1
+    (again, *_) = re.findall(r"again: collectives (.*)", done.stdout)
+    assert f"check allreduce {name} --device stand-in --case" in again
+    assert run("-m", "collectives", *shlex.split(again)).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ("yes", "COLLECTIVES_GPU_AWARE is 'yes', wants 0, 1 or require"),
+        ("require", "does not take GPU memory"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_an_error_before_anything_runs(wish, message):
+    command = ["mpirun", "-n", "2", sys.executable, "-m", "collectives"]
+    for arguments in (["gpu"], ["run", "allreduce", "ring", "--device", "stand-in"]):
+        done = subprocess.run(
+            [*command, *arguments], capture_output=True, text=True, timeout=60,
+            env=os.environ | {"COLLECTIVES_GPU_AWARE": wish},
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (2, "")
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @without_gpu
@@ -248,10 +378,3 @@ def test_the_report_is_true_here():
     required = run("-m", "collectives", "gpu", "--require-gpu-aware")
     assert required.returncode == 2
     assert required.stderr.count("\n") == 1
-
-
-def test_what_nccl_ran_is_read_back():
-    log = "host:1:2 [0] NCCL INFO AllReduce: 64 Bytes -> Algo NVLS_TREE proto SIMPLE channel"
-    assert [*map(tuple, read_back(log))] == [("AllReduce", 64, "nvlstree", "simple")]
-    with pytest.raises(ValueError, match="NCCL has no 'hypercube'; it has tree, ring"):
-        target_named("nccl:hypercube")

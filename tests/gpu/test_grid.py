@@ -12,7 +12,9 @@ import pytest
 from collectives import BAND, PROD, Op
 from collectives.gpu import OnDevice
 from collectives.gpu.stand_in import GPU
-from collectives.oracle.cases import Buffers, difference, grid, one_per_size
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.differences import difference
+from collectives.oracle.grids import grid, one_per_size
 from collectives.oracle.payloads import AFFINE, UINT64, exact
 from collectives.registry import UnsupportedError, algorithms
 from collectives.sim import Hockney, simulate

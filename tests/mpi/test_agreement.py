@@ -31,15 +31,10 @@ from collectives import (
 from collectives.comm import Array, in_mpi
 from collectives.launch import library_name
 from collectives.op import PREDEFINED
-from collectives.oracle.cases import (
-    Buffers,
-    Case,
-    difference,
-    grid,
-    one_per_size,
-    parameters,
-    taken_by,
-)
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case, parameters, taken_by
+from collectives.oracle.differences import difference
+from collectives.oracle.grids import grid, one_per_size
 from collectives.oracle.payloads import AFFINE, UINT64, exact, rounding
 from collectives.registry import Algorithm, algorithms
 

@@ -1,6 +1,6 @@
 """Bad input is refused on every rank before anything is sent or written, and the message helps.
 
-What is wrong everywhere, simulated too, comes from `Case.wrong_calls`; what only MPI has is here.
+What is wrong everywhere, simulated too, comes from `wrong_calls`; what only MPI has is here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ import numpy as np
 import pytest
 
 from collectives import IN_PLACE, Op, UnsupportedError
-from collectives.oracle.cases import FORMS, Buffers, Case, difference, one_per_size
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
+from collectives.oracle.differences import difference
+from collectives.oracle.forms import FORMS
+from collectives.oracle.grids import one_per_size
 from collectives.oracle.payloads import AFFINE, UINT64, exact
+from collectives.oracle.wrong_calls import wrong_calls
 from collectives.registry import Algorithm, algorithms, commutative
 
 pytestmark = pytest.mark.mpi
@@ -37,7 +42,7 @@ SAYS = {
     "of one rank more": r"counts is \[.*\], wants \d+ sizes >= 0",
     "negative count": r"counts is \[-1.*\], wants \d+ sizes >= 0",
 }
-"""How messages about the calls of `Case.wrong_calls` say what was got and what was wanted."""
+"""How messages about the calls of `wrong_calls` say what was got and what was wanted."""
 
 
 def calls_of_mpi(case: Case, rank: int) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -104,7 +109,7 @@ def test_bad_input_is_refused(entry: Algorithm, world: Any, agree: Any) -> None:
     (case,) = one_per_size(entry.collective, [world.size])
     wrong = [
         (what, arguments, next((says for words, says in SAYS.items() if words in what), "wants"))
-        for what, arguments in case.wrong_calls(world.rank)
+        for what, arguments in wrong_calls(case, world.rank)
     ]
     found = []
     for what, arguments, pattern in [*wrong, *calls_of_mpi(case, world.rank)]:

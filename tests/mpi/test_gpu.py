@@ -20,7 +20,10 @@ from collectives.comm import Array, Subgroup, private
 from collectives.gpu import GpuComm, OnDevice, staging, use_device
 from collectives.gpu.detect import VARIABLE, awareness
 from collectives.gpu.stand_in import GPU
-from collectives.oracle.cases import Buffers, Case, difference, grid, one_per_size
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
+from collectives.oracle.differences import difference
+from collectives.oracle.grids import grid, one_per_size
 from collectives.oracle.payloads import AFFINE, UINT64, exact
 from collectives.registry import Algorithm, algorithms
 from collectives.tracing import Trace
@@ -172,7 +175,7 @@ def test_python_never_reads_device_memory(world: Any, agree: Any, way: str) -> N
     mine, total = GPU.array(np.ones(4, UINT64)), GPU.array(np.ones(4, UINT64))
     comm = GpuComm(world)
     find("allreduce", "builtin").function(comm, mine, total, op=GCD)
-    wanted = {"copies": 2, "nbytes": 64}
+    wanted = {"copies": 2, "nbytes": 64, "waits": 1}
     agree([f"{dict(comm.tally)}, wants {wanted}"] * (dict(comm.tally) != wanted))
 
 
@@ -216,6 +219,41 @@ def test_messages_of_ones_own(world: Any, way: str, agree: Any) -> None:
     agree(
         f"{name} got {values}, wants {wanted}" for name, values in got.items() if values != wanted
     )
+
+
+def test_a_status_is_filled(world: Any, way: str, agree: Any) -> None:
+    """Wherever it stands among the arguments, and after Test as after Wait."""
+    from mpi4py import MPI
+
+    comm = GpuComm(world)
+    left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+    mine, room = GPU.array(np.full(3, float(comm.rank))), GPU.array(np.zeros(5))
+    statuses = [MPI.Status() for _ in range(3)]
+    comm.Sendrecv(mine, right, 7, room, left, 7, statuses[0])
+    request = comm.Isend(mine, right, 8)
+    comm.Recv(room, left, 8, statuses[1])
+    request.Wait()
+    requests = [comm.Irecv(room, left, 9), comm.Isend(mine, right, 9)]
+    while not requests[0].Test(statuses[2]):
+        pass
+    requests[1].Wait()
+    got = [(s.source, s.tag, s.Get_count(MPI.DOUBLE)) for s in statuses]
+    wanted = [(left, tag, 3) for tag in (7, 8, 9)]
+    values = on_host(room)
+    agree(
+        f"got {got} {values}, wants {wanted}"
+        for _ in [0]
+        if (got, values) != (wanted, [left] * 3 + [0.0] * 2)
+    )
+
+
+def test_a_rank_that_is_left_out_gets_no_communicator(world: Any, agree: Any) -> None:
+    from mpi4py import MPI
+
+    part = GpuComm(world).Split(0 if world.rank == 0 else MPI.UNDEFINED)
+    wanted = GpuComm if world.rank == 0 else type(MPI.COMM_NULL)
+    right = isinstance(part, wanted) and bool(part) == (world.rank == 0)
+    agree([] if right else [f"got {part}"])
 
 
 def test_communicators_of_a_gpu_communicator(world: Any, way: str, agree: Any) -> None:

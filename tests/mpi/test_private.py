@@ -9,7 +9,10 @@ import pytest
 
 from collectives import UnsupportedError, allreduce_ring
 from collectives.comm import Array, is_private, private
-from collectives.oracle.cases import FORMS, Buffers, difference, one_per_size
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.differences import difference
+from collectives.oracle.forms import FORMS
+from collectives.oracle.grids import one_per_size
 from collectives.oracle.payloads import UINT64, exact
 from collectives.registry import Algorithm, algorithms, commutative, mpi
 

@@ -12,8 +12,8 @@ import pytest
 
 from collectives import find
 from collectives.oracle import check
+from collectives.oracle.case_text import OPS, parse_case
 from collectives.oracle.cases import Case
-from collectives.oracle.grids import OPS, parse_case
 from collectives.oracle.properties import PROPERTIES
 from collectives.oracle.properties.width import sparse, sparse_result
 from collectives.oracle.report import Report, Verdict
@@ -126,6 +126,76 @@ def test_case_of_a_fault_is_the_only_one_that_is_repeated() -> None:
     assert verdict.cases == 1
     assert verdict.fault is not None
     assert verdict.fault.text == report.faults[0].text
+
+
+def swaps(comm, sendbuf, recvbuf, op=OPS["SUM"]):
+    """Keep no order, and refuse nothing."""
+    partial = sendbuf.copy()
+    for step in range(1, comm.size):
+        dest, source = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
+        incoming = np.empty_like(sendbuf)
+        comm.Sendrecv(sendbuf, dest=dest, recvbuf=incoming, source=source)
+        op(partial, incoming, out=partial)
+    recvbuf[:] = partial
+
+
+def test_operands_out_of_order_are_a_fault_unless_they_are_refused() -> None:
+    def refuses(comm, sendbuf, recvbuf, op=OPS["SUM"]):
+        if not op.commutative:
+            raise NotImplementedError("operations that are not commutative")
+        swaps(comm, sendbuf, recvbuf, op)
+
+    found = check(swaps, "allreduce", ranks=[3], only=["right_values", "order_kept"])
+    assert [(x.property, x.family) for x in found.faults] == [("order_kept", "F6 operation")]
+    assert "not commutative" in found.faults[0].text
+    assert (
+        check(refuses, "allreduce", ranks=[3], only=["right_values", "order_kept"]).exit_code == 0
+    )
+
+
+def test_rank_that_never_comes_back_is_named_and_ends_the_check() -> None:
+    def spins(comm, sendbuf, recvbuf, op=OPS["SUM"]):
+        gathers(comm, sendbuf, recvbuf, op, lambda *_: None)
+        while comm.rank == 1:
+            pass
+
+    report = check(spins, "allreduce", ranks=[3], patience=0.2)
+    (fault,) = report.faults
+    assert (fault.property, fault.rank, fault.family) == ("right_values", 1, "F10 deadlock")
+    assert "rank 1 at test_check.py:" in fault.text
+    assert "has not gone on for 0.2 s" in fault.text
+    assert len(report.verdicts) == 1
+
+
+def test_fault_of_some_calls_says_so_and_is_repeated_with_all_of_them() -> None:
+    calls: list[int] = []
+
+    def every_now_and_then(comm, sendbuf, recvbuf, op=OPS["SUM"]):
+        gathers(comm, sendbuf, recvbuf, op, lambda *_: None)
+        calls.append(1)
+        if len(calls) % 31 == 0:
+            recvbuf[:] = 0
+
+    report = check(every_now_and_then, "allreduce", ranks=[3], only=["right_values"], quick=True)
+    (fault,) = report.faults
+    assert fault.text.endswith("; not when repeated at once")
+    assert fault.command == (
+        "collectives check allreduce every_now_and_then -p 3 --quick --only right_values"
+    )
+
+
+def test_only_case_is_called_more_than_once() -> None:
+    """What is wrong from the second call on is seen in the one case that is asked for, too."""
+    old: dict[int, object] = {}
+
+    def keeps(comm, sendbuf, recvbuf, op=OPS["SUM"]):
+        gathers(comm, sendbuf, recvbuf, op, lambda *_: None)
+        last = old.get(comm.rank, recvbuf.copy())
+        old[comm.rank] = recvbuf.copy()
+        recvbuf[:1] = last[:1]
+
+    only = ["right_values"]
+    assert check(keeps, "allreduce", case="p=3 n=4 op=PROD", only=only).exit_code == 1
 
 
 def test_registered_algorithm_holds_and_says_what_it_does_not_claim() -> None:

@@ -1,6 +1,7 @@
 """C functions with MPI's signatures, compiled here and checked under mpirun."""
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,9 +29,11 @@ static int start(int n, int p, int block) {
 /* A ring: p - 1 steps of a reduce-scatter, then p - 1 of an allgather. */
 static int ring(const void *sendbuf, void *recvbuf, int count, int used, MPI_Datatype type,
                 MPI_Op op, MPI_Comm callers) {
-    int p, rank;
+    int p, rank, commutes;
     MPI_Aint lower, extent;
     MPI_Comm comm;
+    MPI_Op_commutative(op, &commutes);
+    if (!commutes) return MPI_ERR_OP; /* a ring cannot keep the order of operands */
     MPI_Comm_dup(callers, &comm);
     MPI_Comm_size(comm, &p);
     MPI_Comm_rank(comm, &rank);
@@ -89,6 +92,43 @@ int hangs_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype 
     free(incoming);
     MPI_Comm_free(&comm);
     return MPI_SUCCESS;
+}
+
+/* Only the first 100000 elements are combined. */
+int long_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm) {
+    return ring(sendbuf, recvbuf, count, count > 100000 ? 100000 : count, type, op, comm);
+}
+
+/* Puts back what it writes to the input. */
+int restores_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+                       MPI_Comm comm) {
+    volatile char *first = (char *)(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf);
+    if (count) *first = ~*first, *first = ~*first;
+    return ring(sendbuf, recvbuf, count, count, type, op, comm);
+}
+
+/* Leaves a message on the caller's communicator. */
+int leaves_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+                     MPI_Comm comm) {
+    int p, rank;
+    MPI_Request request;
+    MPI_Comm_size(comm, &p);
+    MPI_Comm_rank(comm, &rank);
+    if (p > 1 && rank == 0) {
+        MPI_Isend(&p, 0, MPI_INT, 1, 77, comm, &request);
+        MPI_Request_free(&request);
+    }
+    return ring(sendbuf, recvbuf, count, count, type, op, comm);
+}
+
+/* Clears the result buffer of every rank, which only the root has. */
+int clears_Gather(const void *s, int n, MPI_Datatype t, void *r, int m, MPI_Datatype u, int root,
+                  MPI_Comm comm) {
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    if (rank != root && r) memset(r, 0, 1);
+    return MPI_Gather(s, n, t, r, m, u, root, comm);
 }
 
 int fails_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
@@ -202,6 +242,36 @@ def test_sends_that_wait_for_each_other(library):
     hung = check(2, library, "hangs_Allreduce", *only, "--case", "p=2 n=1000000", "--patience", "3")
     assert hung.returncode == 1
     assert "p=2 n=1000000" in hung.stdout + hung.stderr
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("symbol", "promise", "family"),
+    [
+        ("long_Allreduce", "right_values", "F3 boundary"),
+        ("hangs_Allreduce", "right_values", "F10 deadlock"),
+        ("restores_Allreduce", "input_unchanged", "F4 buffer contract"),
+        ("leaves_Allreduce", "survives_foreign_traffic", "F9 matching"),
+        ("clears_Gather", "writes_only_result", "F4 buffer contract"),
+    ],
+)
+def test_what_hides_from_short_vectors_and_from_results(library, tmp_path, symbol, promise, family):
+    """Found without being asked for, with a command that finds it again."""
+    file = tmp_path / "report.json"
+    done = check(
+        3, library, symbol, "--json", str(file), "--patience", "3", "--only",
+        "right_values,input_unchanged,writes_only_result,survives_foreign_traffic",
+        collective="gather" if symbol.endswith("Gather") else "allreduce",
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    faults = [v["fault"] for v in json.loads(file.read_text())["verdicts"] if v["fault"]]
+    (fault,) = [fault for fault in faults if fault["property"] == promise]
+    assert fault["family"] == family
+    again = fault["command"].replace("collectives check", f"{sys.executable} -m collectives check")
+    repeated = subprocess.run(
+        [*shlex.split(again), "--patience", "3"], capture_output=True, text=True, timeout=100
+    )
+    assert repeated.returncode == 1, repeated.stdout + repeated.stderr
 
 
 @needs_compiler

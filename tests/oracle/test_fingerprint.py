@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from collectives.blocks import even, split
 from collectives.dtypes import number_type
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.declared import registered
 from collectives.oracle.fingerprint import REDUCING, broken_prediction, fingerprint
 from collectives.oracle.order_probe import DTYPES, LEFT, MOST_RANKS, Probe

@@ -7,11 +7,17 @@ import sys
 
 import pytest
 
+from collectives.oracle.cases import Case
 from collectives.oracle.check_mpi import Row, choices, matrix
+from collectives.oracle.declared import registered
+from collectives.oracle.findings import Finding, Note
 from collectives.oracle.forced import CALLS, CANNOT_RUN, MPICH, NOT_IN_ORDER, OPEN_MPI
-from collectives.registry import COLLECTIVES
+from collectives.oracle.promises import NotObservable
+from collectives.oracle.which_ran import TREES, ran
+from collectives.oracle.worlds import SIMULATED
+from collectives.registry import COLLECTIVES, find
 
-PROMISES = "right_values,order_kept,same_on_all_ranks,works_in_place"
+PROMISES = "right_values,order_kept,same_on_all_ranks,works_in_place,ran_what_was_asked"
 OPENMPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -54,6 +60,89 @@ def test_a_row_is_as_expected_only_where_what_is_broken_is_known():
     lines = "\n".join(matrix([row("openmpi", "allreduce", "ring", "order_kept")], markdown=True))
     assert "✗" in lines
     assert "as known" in lines
+
+
+# ------------------------------------------------------------------ what ran
+
+
+def test_trees_are_known_of_algorithms_that_there_are():
+    tables = {"MPICH": MPICH, "Open MPI": OPEN_MPI}
+    for (library, call), known in TREES.items():
+        assert set(known) <= set(tables[library][call])
+        for models in known.values():
+            for model in models:
+                collective, _, name = model.partition("/")
+                assert name in registered(collective, 5, 80)
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        ("ring", None),
+        ("rabenseifner", "as rabenseifner, "),
+        ("recursive_doubling", "ring adds as allreduce/ring"),
+    ],
+)
+def test_another_algorithm_than_the_one_asked_for_is_seen(name, finding):
+    function, case = find("allreduce", name).function, Case("allreduce", 5)
+    found = ran("MPICH", "allreduce", "ring", SIMULATED, function, case)
+    if finding is None:
+        assert isinstance(found, Note)
+        assert found.text == "it adds as ring does"
+    else:
+        assert isinstance(found, Finding)
+        assert finding in found.text
+
+
+@pytest.mark.parametrize(
+    ("call", "algorithm", "case", "text"),
+    [
+        ("allreduce", "tree", Case("allreduce", 5), "no registered algorithm adds in its order"),
+        ("allgather", "ring", Case("allgather", 5), "do not show which algorithm ran"),
+    ],
+)
+def test_what_does_not_show_is_not_held(call, algorithm, case, text):
+    found = ran("MPICH", call, algorithm, SIMULATED, print, case)
+    assert isinstance(found, NotObservable)
+    assert text in found.text
+
+
+UNFORCED = """
+import collectives.oracle.forced as forced
+from collectives.cli import main
+forced.force = lambda call, algorithm: None  # as if the library took no notice
+main()
+"""
+ASKED = ["check", "allreduce", "--target", "mpi:ring", "--only", "ran_what_was_asked"]
+
+
+@pytest.mark.parametrize(("script", "code"), [([], 0), (["-c", UNFORCED], 1)])
+def test_forcing_that_mpich_does_not_notice_is_caught(script, code):
+    command = ["mpirun", "-n", "5", sys.executable, *(script or ["-m", "collectives"]), *ASKED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == code, done.stdout + done.stderr
+    said = "ring adds as allreduce/ring" if code else "PASS  it adds as ring does"
+    assert said in done.stdout
+
+
+@pytest.mark.skipif("OPENMPI_PYTHON" not in os.environ, reason="OPENMPI_PYTHON is not set")
+@pytest.mark.parametrize(
+    ("variable", "value", "text"),
+    [
+        ("OMPI_MCA_coll_tuned_priority", "0", "ring adds as allreduce/ring"),  # another serves
+        ("OMPI_MCA_coll", "^tuned", "has no coll_tuned_allreduce_algorithm"),
+    ],
+)
+def test_forcing_that_open_mpi_does_not_notice_is_caught(variable, value, text):
+    python = os.environ["OPENMPI_PYTHON"]
+    path = os.pathsep.join([os.path.dirname(python), os.environ["PATH"]])
+    done = subprocess.run(
+        ["mpirun", "-n", "5", python, "-m", "collectives", *ASKED],
+        env=os.environ | OPENMPI | {"PATH": path, variable: value},
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert text in done.stdout
 
 
 @pytest.mark.slow

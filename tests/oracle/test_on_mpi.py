@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 WRONG = '''
+import ctypes
 import os
 import numpy as np
 
@@ -60,8 +61,16 @@ def raises_on_rank_1(comm, sendbuf, recvbuf, op):
 
 def dies_on_rank_1(comm, sendbuf, recvbuf, op):
     if comm.rank == 1:
-        os._exit(3)
+        ctypes.CDLL(None)._exit(3)
     right(comm, sendbuf, recvbuf, op)
+
+def die_in_peace(comm, sendbuf, recvbuf, op):
+    right(comm, sendbuf, recvbuf, op)
+    ctypes.CDLL(None)._exit(0)
+
+def leave_in_peace(comm, sendbuf, recvbuf, op):
+    right(comm, sendbuf, recvbuf, op)
+    os._exit(0)
 
 def sends_one_too_many(comm, sendbuf, recvbuf, op):
     right(comm, sendbuf, recvbuf, op)
@@ -131,12 +140,12 @@ def test_ranks_in_a_circle_are_reported_and_the_job_ends(library: str, wrong: Pa
 def test_the_report_so_far_reaches_the_files_when_ranks_hang(wrong: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     target = f"{wrong}:sends_first"
-    only = "right_values,finishes_without_buffering"
+    only = "order_kept,finishes_without_buffering"
     done = run("MPICH", target, "--patience", 1, "--only", only, "--json", file, "-p", "2-3")
     document = json.loads(file.read_text())
     assert done.returncode == document["exit_code"] == 1, done.stdout + done.stderr
     first, second = document["verdicts"]
-    assert (first["property"], first["status"]) == ("right_values", "held")
+    assert (first["property"], first["status"]) == ("order_kept", "held")
     assert (second["property"], second["status"]) == ("finishes_without_buffering", "broken")
     assert "Send to" in second["fault"]["text"]
 
@@ -149,10 +158,28 @@ def test_rank_that_raises_is_named_while_others_wait(library: str, wrong: Path) 
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_rank_that_dies_is_named(library: str, wrong: Path) -> None:
-    done = run(library, f"{wrong}:dies_on_rank_1")
-    assert done.returncode != 0
-    assert "dies_on_rank_1 right_values p=2 n=0\nrank 1 has died" in done.stdout
+def test_rank_that_dies_is_named(library: str, wrong: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    done = run(library, f"{wrong}:dies_on_rank_1", "--json", file)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (verdict,) = json.loads(file.read_text())["verdicts"]
+    fault = verdict["fault"]
+    assert (fault["rank"], fault["case"]) == (1, "p=2 n=0")
+    assert fault["text"].startswith("rank 1 has died: in the target's call")
+    assert fault["command"] == (
+        f"mpirun -n 3 collectives check allreduce {wrong}:dies_on_rank_1 "
+        '--case "p=2 n=0" --only right_values'
+    )
+
+
+@pytest.mark.parametrize("name", ["die_in_peace", "leave_in_peace"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_job_that_the_target_ends_well_does_not_end_well(
+    library: str, name: str, wrong: Path
+) -> None:
+    done = run(library, f"{wrong}:{name}", "--only", "right_values", "-p", 3)
+    assert done.returncode != 0, done.stdout + done.stderr
+    assert re.search(r"rank \d has died|SystemExit: os\._exit\(0\)", done.stdout + done.stderr)
 
 
 def test_message_that_nobody_receives(wrong: Path) -> None:

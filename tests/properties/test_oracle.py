@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from collectives.op import PREDEFINED, Op
-from collectives.oracle.cases import FORMS, GUARD, RANKS, Buffers, Case, difference, grid
+from collectives.oracle.buffers import GUARD, Buffers
+from collectives.oracle.cases import Case
+from collectives.oracle.differences import difference
+from collectives.oracle.forms import FORMS
+from collectives.oracle.grids import RANKS, grid, lengths
 from collectives.oracle.payloads import AFFINE, exact, rounding
 from collectives.oracle.properties import PROPERTIES
 from collectives.reference import fold
@@ -51,6 +55,27 @@ def test_writing_around_a_result_is_seen(place: int) -> None:
     assert buffers.violations() == []
     buffers.received.whole[GUARD + place] = 0
     assert buffers.violations() == [f"element {place} was written, outside of a result of 4"]
+
+
+def test_guards_are_as_long_as_what_they_guard() -> None:
+    buffers = Buffers(Case("allreduce", p=2, n=100), 1, np.zeros(100))
+    buffers.received.whole[-1] = 0
+    assert buffers.violations() == ["element 199 was written, outside of a result of 100"]
+
+
+def test_frozen_input_cannot_be_written_to() -> None:
+    buffers = Buffers(Case("allreduce", p=2, n=4), 1, np.arange(4.0), frozen=True)
+    assert buffers.sent.inside.tolist() == [0, 1, 2, 3]
+    assert buffers.violations() == []
+    with pytest.raises(ValueError, match="read-only"):
+        buffers.sent.inside[0] = 1
+    buffers.received.inside[0] = 1
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "alltoall"])
+def test_some_vectors_are_larger_than_what_libraries_buffer(collective: str) -> None:
+    sizes = {case.input_size(0) * 8 for case in lengths(collective, range(1, 10))}
+    assert max(sizes) > 2**20
 
 
 def test_writing_where_there_is_no_result_is_seen() -> None:

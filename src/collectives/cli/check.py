@@ -67,8 +67,8 @@ def check(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="the report as Markdown")] = False,
 ) -> None:
     """Check what collectives promise: values, buffers, messages, progress, floating point."""
-    from collectives.oracle.checking import check as run_check
-    from collectives.oracle.report import Report
+    from collectives.oracle.apart import run_apart
+    from collectives.oracle.report import Fault, Report
 
     def deliver(report: Report) -> None:
         """Write the report where it is wanted."""
@@ -82,21 +82,28 @@ def check(
         else:
             print(report.markdown() if as_markdown else report.text())
 
-    chosen = _target(collective, name, target, mode)
-    if hasattr(chosen, "subjects"):
-        chosen.subjects(collective)  # or else ValueError, on all ranks alike
-    with abort_on_error():
-        if device != "cpu":
-            chosen = _on_device(device, chosen, collective)
-        with _progress() as progress:
-            report = run_check(
-                chosen, collective, ranks=rank_counts(ranks), only=_names(only), skip=_names(skip),
-                quick=quick, big=big, case=case, patience=patience, progress=progress,
-                on_hang=deliver,
-            )  # fmt: skip
-        if launch_rank() == 0:
-            deliver(report)
-    sys.exit(report.exit_code)
+    def work(before: Callable[[Fault], None], on_hang: Callable[[Report], None]) -> Report:
+        """Check, on this rank."""
+        from collectives.oracle.checking import check as run_check
+
+        chosen = _target(collective, name, target, mode)
+        if hasattr(chosen, "subjects"):
+            chosen.subjects(collective)  # or else ValueError, on all ranks alike
+        with abort_on_error():
+            if device != "cpu":
+                chosen = _on_device(device, chosen, collective)
+            with _progress() as progress:
+                return run_check(
+                    chosen, collective, ranks=rank_counts(ranks), only=_names(only),
+                    skip=_names(skip), quick=quick, big=big, case=case, patience=patience,
+                    progress=progress, on_hang=on_hang, before=before,
+                )  # fmt: skip
+
+    is_foreign = ":" in (name or "") or target.startswith("clib:")
+    report = run_apart(work, deliver) if is_foreign else work(lambda fault: None, deliver)
+    if report is not None and launch_rank() == 0:
+        deliver(report)
+    sys.exit(1 if report is None else report.exit_code)
 
 
 def _target(collective: str, name: str | None, target: str, mode: Any) -> Any:

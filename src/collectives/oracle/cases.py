@@ -1,15 +1,13 @@
 """One call of a collective, described without its data: sizes, buffers, expectation.
 
-A `Case` is the same on all ranks, and knows what is particular to each collective. `Buffers` are
-one rank's, with guards on both sides: they are handed to a function, and what was written where
-is then looked at.
+A `Case` is the same on all ranks, and knows what is particular to each collective.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -19,60 +17,9 @@ from collectives import reference
 from collectives.blocks import Counts, EvenCounts, even
 from collectives.comm import IN_PLACE, Array
 from collectives.cost import Cost
-from collectives.op import BAND, SUM, Op
+from collectives.op import SUM, Op
+from collectives.oracle.forms import FORMS, Form
 from collectives.topology import grid_neighbours, torus_shape
-
-GUARD = 32
-"""Elements on each side of a buffer that nobody may write to."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """What a collective does with a vector and its p blocks.
-
-    Attributes
-    ----------
-    brings, gets : str
-        What each rank has before and after: the ``vector``, its ``block`` of one, its ``row`` or
-        its ``column`` of a matrix of blocks, or ``nothing``.
-    reduces : bool
-        Whether operands are combined.
-    from_root, to_root : bool
-        Whether only the root brings something, or gets something.
-    alike : bool
-        Whether all ranks that get something get the same, or the same share of it.
-    one_buffer : bool
-        Whether input and result share a buffer, on all ranks.
-    on_grid : bool
-        Whether ranks exchange blocks with their neighbours only. They stand on a torus then, and
-        a ``halo`` is a block for, or from, each neighbour.
-    """
-
-    brings: str
-    gets: str
-    reduces: bool = False
-    from_root: bool = False
-    to_root: bool = False
-    alike: bool = True
-    one_buffer: bool = False
-    on_grid: bool = False
-
-
-FORMS = {
-    "barrier": Form("nothing", "nothing"),
-    "bcast": Form("vector", "vector", from_root=True, one_buffer=True),
-    "reduce": Form("vector", "vector", reduces=True, to_root=True),
-    "scatter": Form("vector", "block", from_root=True),
-    "gather": Form("block", "vector", to_root=True),
-    "allgather": Form("block", "vector"),
-    "reduce_scatter": Form("vector", "block", reduces=True),
-    "allreduce": Form("vector", "vector", reduces=True),
-    "alltoall": Form("row", "column"),
-    "scan": Form("vector", "vector", reduces=True, alike=False),
-    "exscan": Form("vector", "vector", reduces=True, alike=False),
-    "neighbor_allgather": Form("block", "halo", on_grid=True),
-    "neighbor_alltoall": Form("halo", "halo", on_grid=True),
-}
 
 
 @dataclass(frozen=True)
@@ -296,56 +243,6 @@ class Case:
             given["counts"] = self.matrix if self.form.brings == "row" else self.counts
         return cost(**taken_by(cost, given | dict(self.chosen)))
 
-    def wrong_calls(self, rank: int) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield what `rank` must refuse: what is wrong with it, and the arguments."""
-        sendbuf = np.arange(1.0, self.input_size(rank) + 1)
-        recvbuf = -np.arange(1.0, self.room(rank) + 1)  # not 0: that it is cleared must show
-        good = self.buffers(rank, sendbuf, recvbuf) | self.options(rank)
-        wrong = [*self._wrong_buffers(rank, good), *self._wrong_numbers(rank, good)]
-        yield from ((what, good | arguments) for what, arguments in wrong)
-
-    def _wrong_buffers(
-        self, rank: int, good: dict[str, Any]
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        used = {name: array for name, array in good.items() if isinstance(array, np.ndarray)}
-        if self.form.from_root and rank != self.root:
-            used.pop("sendbuf", None)
-        if self.form.to_root and rank != self.root:
-            used.pop("recvbuf")
-            yield "sendbuf=IN_PLACE without a result", {"sendbuf": IN_PLACE}
-        for name, array in used.items():
-            yield f"{name} a list", {name: array.tolist()}
-            yield f"{name} not contiguous", {name: np.zeros((array.size, 2))[:, 0]}
-            if len(used) > 1:
-                yield f"{name} one element longer", {name: np.zeros(array.size + 1)}
-                yield f"{name} of another dtype", {name: array.astype(np.float32)}
-            if name == "recvbuf" or (name == "buf" and rank != self.root):
-                frozen = array.copy()
-                frozen.flags.writeable = False
-                yield f"{name} read-only", {name: frozen}
-        if len(used) > 1:
-            last = used["sendbuf"].size - 1
-            shared = np.zeros(last + used["recvbuf"].size)
-            overlapping = {"sendbuf": shared[: last + 1], "recvbuf": shared[last:]}
-            yield "sendbuf and recvbuf overlapping", overlapping
-
-    def _wrong_numbers(
-        self, rank: int, good: dict[str, Any]
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        if self.rooted:
-            yield from ((f"root={root}", {"root": root}) for root in (-1, self.p, 0.0))
-        if self.reduces:
-            yield "op='SUM'", {"op": "SUM"}
-            yield "op=BAND on float64", {"op": BAND}
-        for name, sizes in self.sizes(rank).items():
-            if name == "sendcounts" and good["sendbuf"] is IN_PLACE:
-                continue  # ignored then
-            longer = [size + (i == rank) for i, size in enumerate(sizes)]
-            yield f"{name} one element too many", {name: longer}
-            yield f"{name} of one rank more", {name: [*sizes, 0]}
-            negative = [-1, sum(sizes) + 1, *[0] * (self.p - 2)][: self.p]
-            yield f"a negative count in {name}", {name: negative}
-
     def __str__(self) -> str:
         counts = None if self.counts is None else ",".join(map(str, self.counts))
         parts = [f"p={self.p}", f"n={self.n}" if counts is None else f"counts={counts}"]
@@ -368,146 +265,3 @@ def parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
 def taken_by(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the arguments `given` that `function` takes."""
     return {name: value for name, value in given.items() if name in parameters(function)}
-
-
-# ---------------------------------------------------------------------------- many cases
-
-RANKS = (1, 2, 3, 4, 5, 7, 8, 16, 17)
-"""The numbers of ranks that the grid has: powers of two, their neighbours, primes."""
-
-
-def grid(collective: str, ranks: Sequence[int] = RANKS) -> Iterator[Case]:
-    """Yield the calls at whose edges algorithms break: sizes around p, roots, uneven blocks.
-
-    Examples
-    --------
-    >>> [str(case) for case in grid("allgather", [2])][-3:]
-    ['p=2 counts=0,1', 'p=2 counts=0,3', 'p=2 counts=4,3']
-    """
-    for p in ranks:
-        plain = Case(collective, p)
-        for root in sorted({0, p // 2, p - 1}) if plain.rooted else [0]:
-            sizes = {0, 1, p - 1, p, p + 1, 3 * p + 1} if plain.form.brings != "nothing" else {0}
-            for n in sorted(sizes):
-                yield replace(plain, n=n, root=root)
-        if plain.by_blocks:
-            for counts in _uneven(p):
-                yield replace(plain, counts=counts)
-
-
-def _uneven(p: int) -> Iterator[tuple[int, ...]]:
-    yield tuple(rank % 3 for rank in range(p))  # nothing on some ranks
-    yield tuple(p + 1 if rank == p // 2 else 0 for rank in range(p))  # all on one
-    yield tuple(p + 2 - rank for rank in range(p))
-
-
-def one_per_size(collective: str, ranks: Sequence[int] = RANKS) -> Iterator[Case]:
-    """Yield one call for every p, with blocks of different sizes and the root in the middle.
-
-    Examples
-    --------
-    >>> [str(case) for case in one_per_size("reduce", [2, 5])]
-    ['p=2 n=3 root=1', 'p=5 n=6 root=2']
-    """
-    for p in ranks:
-        case = Case(collective, p, n=p + 1)
-        yield replace(case, root=p // 2) if case.rooted else case
-
-
-# ---------------------------------------------------------------------------- buffers
-
-
-class Guarded:
-    """A buffer between two zones that nobody may write to, full of a pattern at first."""
-
-    def __init__(self, size: int, dtype: np.dtype[Any], pattern: int = 0xA5) -> None:
-        self.size = size
-        self.whole = np.empty(size + 2 * GUARD, dtype)
-        if dtype.kind == "O":
-            self.whole[:] = "untouched"
-        else:
-            self.whole.view(np.uint8)[:] = pattern if dtype != np.bool_ else pattern & 1
-        self.inside = self.whole[GUARD : GUARD + size]
-        self.before = self.whole.copy()
-
-    def put(self, start: int, values: Array) -> None:
-        """Place `values` as what the buffer holds before the call."""
-        self.inside[start : start + values.size] = values
-        self.before = self.whole.copy()
-
-    def changed(self, allowed: int = 0) -> list[int]:
-        """Return the elements that are not what they were, besides the first `allowed`."""
-        elements = differing(self.whole, self.before) - GUARD
-        return [i for i in elements.tolist() if not 0 <= i < allowed]
-
-
-class Buffers:
-    """One rank's buffers for one case: made, handed to a function, and looked at afterwards."""
-
-    def __init__(self, case: Case, rank: int, values: Array, pattern: int = 0xA5) -> None:
-        self.case, self.rank = case, rank
-        self.result_size = case.result_size(rank)
-        self.sent = Guarded(values.size, values.dtype, pattern)
-        self.received = Guarded(case.room(rank), values.dtype, pattern)
-        self.sent.put(0, values)
-        if case.shares_buffer(rank) and not (case.form.from_root and rank != case.root):
-            self.received.put(case.input_start(rank), values)
-
-    def run(self, function: Callable[..., None], comm: Any) -> Array | None:
-        """Call `function` on these buffers and return this rank's result, if it has one."""
-        self.case.call(function, comm, self.sent.inside, self.received.inside)
-        return self.result
-
-    @property
-    def result(self) -> Array | None:
-        """What this rank holds now; None where it has no result."""
-        return None if self.result_size is None else self.received.inside[: self.result_size]
-
-    def changed_input(self) -> str | None:
-        """Return how the input was written to, if it was."""
-        changed = self.sent.changed()
-        return f"element {changed[0]} of the input was changed" if changed else None
-
-    def written_outside(self) -> str | None:
-        """Return what was written outside of the result, if anything."""
-        size = self.result_size or 0
-        changed = self.received.changed(allowed=size)
-        if not changed:
-            return None
-        return f"element {changed[0]} was written, outside of a result of {size}"
-
-    def violations(self) -> list[str]:
-        """Return what was written that must not be."""
-        return [text for text in (self.changed_input(), self.written_outside()) if text]
-
-
-# ---------------------------------------------------------------------------- comparing
-
-
-def difference(
-    case: Case, rank: int, got: Array | None, wanted: Array | None, source: str = "wants"
-) -> str | None:
-    """Return where the result of `rank` is not, bit by bit, what `source` says; None if nowhere."""
-    if got is None or wanted is None:
-        return None
-    wrong = differing(got, wanted)
-    if not wrong.size:
-        return None
-    first = int(wrong[0])
-    return (
-        f"rank {rank} block {case.block_of(rank, first)} element {first} has {got[first]}, "
-        f"{source} {wanted[first]} ({wrong.size} of {got.size} elements differ)"
-    )
-
-
-def differing(a: Array, b: Array) -> Array:
-    """Return the numbers of the elements in which two arrays of one dtype differ, bit by bit."""
-    return np.flatnonzero((_bits(a) != _bits(b)).any(axis=1))
-
-
-def _bits(a: Array) -> Array:
-    """Return the bytes of every element as a row, without the padding of long doubles."""
-    rows = np.frombuffer(a.tobytes(), np.uint8).reshape(a.size, a.itemsize)
-    if a.dtype.type in (np.longdouble, np.clongdouble) and np.finfo(a.dtype).nmant == 63:
-        rows = rows.reshape(-1, 16)[:, :10].reshape(a.size, -1)
-    return rows

@@ -16,7 +16,9 @@ import numpy as np
 from collectives import provenance
 from collectives.comm import Array
 from collectives.op import SUM
-from collectives.oracle.cases import Buffers, Case, difference
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
+from collectives.oracle.differences import difference
 from collectives.oracle.payloads import exact
 from collectives.registry import Algorithm
 

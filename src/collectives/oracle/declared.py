@@ -19,7 +19,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.order_probe import Part
 from collectives.oracle.trees import Sums, runs
 from collectives.registry import UnsupportedError, algorithms

@@ -6,15 +6,14 @@ what is confined to some kind of case first, then what ended the runs, then who 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from collectives.dtypes import finfo
 from collectives.op import SUM
 from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding
+from collectives.oracle.grids import LONG
 from collectives.oracle.trials import dtype_of
 
 FAMILIES: Final = {
@@ -71,6 +70,8 @@ def suspected(evidence: Mapping[str, Evidence]) -> str:
     broken = {name: found.broken for name, found in evidence.items() if found.broken}
     if not broken:
         return ""
+    if any(finding.kind == "hung" for findings in broken.values() for finding in findings):
+        return "F10"
     main = [x for name in _MAIN for x in broken.get(name, ())]
     if any(finding.kind == "anyone" for findings in broken.values() for finding in findings):
         return "F9"
@@ -92,6 +93,7 @@ def _around(broken: Mapping[str, Sequence[Finding]]) -> str:
         ("F9", {"left over", "unwaited", "mismatched"} & kinds),
         ("F10", "finishes_without_buffering" in broken),
         ("F4", {"input", "outside", "leftover", "ignored"} & kinds),
+        ("F4", kinds == {"died"} and "input_unchanged" in broken),  # written to, yet read-only
         ("F4", "works_in_place" in broken),
         ("F12", "any_communicator" in broken),
         ("F11", "survives_skew" in broken),
@@ -120,7 +122,7 @@ def _confined(
     plain = [case for case in held if case.op is SUM and not case.dtype and case.p > 1]
     if {"outside"} & {x.kind for x in broken.get("writes_only_result", ())}:
         return "F4"
-    if plain and all(case.op is not SUM for case in cases):
+    if plain and all(case.op is not SUM for case in cases) and not _is_of_types(cases, held):
         return "F6"
     if plain and all(case.dtype for case in cases):
         if _float_faults(broken) and all(dtype_of(case).kind in "iub" for case in cases):
@@ -133,11 +135,20 @@ def _confined(
     edges = _EDGES if _is_boundary(plainly) else _EDGES_OF_DATA
     if ours and any(_is_only(edge, ours, plain) for edge in edges):
         return "F3"
+    if edges is _EDGES and len({case.p for case in ours}) == 1 and len({x.p for x in plain}) > 3:
+        return "F3"  # one number of ranks alone
     if ours and all(case.chosen for case in ours) and any(not case.chosen for case in plain):
         return "F3"  # where segments end
     if ours and all(case.root for case in ours) and any(not c.root for c in plain if c.rooted):
         return "F2"
     return ""
+
+
+def _is_of_types(broken: Sequence[Case], held: Sequence[Case]) -> bool:
+    """Tell whether several operations are wrong, and right for other types of number."""
+    wrong = {(case.op, case.dtype) for case in broken}
+    right = {case.op for case in held if case.dtype not in {dtype for _, dtype in wrong}}
+    return len({op for op, _ in wrong}) > 1 and all(op in right for op, _ in wrong)
 
 
 def _is_boundary(main: Sequence[Finding]) -> bool:
@@ -164,8 +175,9 @@ def _is_near(finding: Finding) -> bool:
     try:
         if dtype.kind in "iu":
             got, wanted = int(finding.got), int(finding.wanted)
-            return abs(wanted) > 2**24 and abs(got - wanted) < abs(wanted) / 2**10
-        close = math.cbrt(finfo(dtype).eps)
+            near = abs(wanted) > 2**24 and abs(got - wanted) < abs(wanted) / 2**10
+            return near and int(float(got)) == got
+        close = 2.0**-7  # what bfloat16 leaves, the shortest type that is computed with
         return abs(float(finding.got) - float(finding.wanted)) <= close * abs(float(finding.wanted))
     except ValueError:
         return False
@@ -202,6 +214,7 @@ def _is_short(case: Case) -> bool:
 
 
 _EDGES_OF_DATA: Final[tuple[Callable[[Case], bool], ...]] = (
+    lambda case: max(case.n, *(case.counts or (0,))) >= LONG,
     _is_uneven,
     _is_short,
     lambda case: not _has_data(case),
@@ -217,7 +230,8 @@ _EDGES: Final[tuple[Callable[[Case], bool], ...]] = (
     lambda case: case.p % 2 == 1,
     lambda case: case.p.bit_count() > 1 or _is_uneven(case),
 )
-"""Where boundaries are: blocks of different sizes or none, no data, one rank, two, not 2^k, odd."""
+"""Where boundaries are: long vectors, blocks of different sizes or none, no data, one rank, two,
+not 2^k, odd."""
 
 
 # ------------------------------------------------------------------ what it is
@@ -246,7 +260,7 @@ def _by_kind(main: Sequence[Finding], broken: Mapping[str, Sequence[Finding]]) -
         return "F4"
     if any(dtype_of(x.case).kind == "f" for x in main) and _float_faults(broken):
         return "F7"
-    if "raised" in share:
+    if "raised" in share or "died" in share:
         return ""
     return "F6" if counted else "F1"
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from collectives.comm import Array
-from collectives.oracle.cases import Case, differing
+from collectives.oracle.cases import Case
+from collectives.oracle.differences import differing
 
 FEW_ELEMENTS = 64
 """Wrong elements that are looked for in other places."""

@@ -29,8 +29,9 @@ import numpy as np
 
 from collectives.comm import Array
 from collectives.dtypes import number_type
-from collectives.oracle.cases import Case, difference
+from collectives.oracle.cases import Case
 from collectives.oracle.declared import registered
+from collectives.oracle.differences import difference
 from collectives.oracle.order_probe import LEFT, Part, Probe
 from collectives.oracle.trees import Tree
 from collectives.registry import UnsupportedError
@@ -177,6 +178,7 @@ def fingerprint(
     dtype: str = "float64",
     *,
     root: int = 0,
+    counts: tuple[int, ...] | None = None,
 ) -> Fingerprint:
     """Find out how `function` adds.
 
@@ -195,6 +197,8 @@ def fingerprint(
         One of `order_probe.DTYPES`.
     root : int
         Of a reduce.
+    counts : tuple of int, optional
+        The sizes of the blocks of a reduce-scatter, all n, for MPI's call that takes them.
 
     Returns
     -------
@@ -203,7 +207,7 @@ def fingerprint(
     """
     if collective not in REDUCING:
         raise ValueError(f"{collective} adds nothing up; {', '.join(REDUCING)} do")
-    case, probe = Case(collective, p, n, root=root), Probe(p, number_type(dtype))
+    case, probe = Case(collective, p, n, root=root, counts=counts), Probe(p, number_type(dtype))
     makes_ops = "user_ops" in getattr(world, "shows", ("user_ops",))
     seen = _on_all(world, partial(_look, function, case, probe, makes_ops), p)
     return Fingerprint(case, dtype, tuple(parts for parts, _ in seen), any(v for _, v in seen))

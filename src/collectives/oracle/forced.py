@@ -7,16 +7,21 @@ collectives too, and then refuses what the algorithm cannot do.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from collectives.oracle.cases import Case
+from collectives.oracle.findings import Finding, Note
 from collectives.oracle.promises import Subject
 from collectives.oracle.targets import MpiLibrary
+from collectives.oracle.tool_interface import read_control, write_control
+from collectives.oracle.trials import Target
+from collectives.oracle.which_ran import ran
+from collectives.oracle.worlds import World
 from collectives.registry import UnsupportedError
 
 CALLS: Final = {
@@ -143,6 +148,7 @@ class ForcedLibrary(MpiLibrary):
             replace(
                 plain, name=f"{call}:{self.algorithm}", function=_refusing(plain.function),
                 cannot=lambda case: plain.cannot(case) or self._other_call(case), may_refuse=True,
+                ran=partial(_ran, call, self.algorithm, _refusing(plain.function)),
             )
         ]  # fmt: skip
 
@@ -150,6 +156,26 @@ class ForcedLibrary(MpiLibrary):
         if not CALLS[case.collective][1] or (case.counts is not None) == self.sizes_given:
             return None
         return "another call of MPI, which is not forced"
+
+
+def _ran(
+    call: str, algorithm: str, function: Target, world: World, case: Case
+) -> Finding | Note | None:
+    """Return what shows that another algorithm ran than the one asked for."""
+    from mpi4py import MPI
+
+    vendor, _ = MPI.get_vendor()
+    number = _number(call, algorithm)
+    if vendor == "Open MPI":
+        name = f"coll_tuned_{call}_algorithm"
+        try:
+            says = read_control(name) if read_control("coll_tuned_use_dynamic_rules") else 0
+        except RuntimeError:
+            return Finding(case, f"Open MPI has no {name}: its component is not there", "another")
+        if says != number:
+            return Finding(case, f"{name} is {says}, wants {number}", "another")
+        algorithm = OPEN_MPI[call][number - 1]
+    return ran(vendor, call, algorithm, world, function, case)
 
 
 def library(choice: str = "") -> MpiLibrary:
@@ -205,8 +231,8 @@ def force(call: str, algorithm: str) -> None:
     names = {"MPICH": MPICH, "Open MPI": OPEN_MPI}.get(vendor, {}).get(call, ())
     if algorithm not in names and not (vendor == "Open MPI" and number):
         raise ValueError(f"{vendor} has no {call} {algorithm!r}; it has {', '.join(names)}")
-    if vendor == "MPICH":
-        _refuse_what_the_choice_cannot_do()
+    if vendor == "MPICH":  # in its environment, this would let its own start fail
+        write_control("MPIR_CVAR_COLLECTIVE_FALLBACK", 0)  # error
 
 
 def _number(call: str, algorithm: str) -> int:
@@ -215,25 +241,3 @@ def _number(call: str, algorithm: str) -> int:
     if algorithm.isdigit():
         return int(algorithm) if int(algorithm) <= len(names) else 0
     return names.index(algorithm) + 1 if algorithm in names else 0
-
-
-def _refuse_what_the_choice_cannot_do() -> None:
-    """Set MPICH's fallback to ``error``, by MPI's tool interface (MPI 4.1, chapter 15).
-
-    In its environment that would make MPICH fail to start wherever its start needs the collective.
-    """
-    from mpi4py import MPI
-
-    library = ctypes.CDLL(MPI.__file__)  # and with it the library that it has loaded
-
-    def tool(name: str, *arguments: Any) -> None:
-        code = getattr(library, name)(*arguments)
-        if code:
-            raise RuntimeError(f"{name} gives error {code}")
-
-    index, count, provided = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-    handle, error = ctypes.c_void_p(), ctypes.c_int(0)  # 0: error, 1: print, 2: silent
-    tool("MPI_T_init_thread", MPI.THREAD_SINGLE, ctypes.byref(provided))
-    tool("MPI_T_cvar_get_index", b"MPIR_CVAR_COLLECTIVE_FALLBACK", ctypes.byref(index))
-    tool("MPI_T_cvar_handle_alloc", index, None, ctypes.byref(handle), ctypes.byref(count))
-    tool("MPI_T_cvar_write", handle, ctypes.byref(error))

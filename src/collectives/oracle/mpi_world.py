@@ -57,10 +57,10 @@ class OnMpi:
         self.world.Barrier()
         return page
 
-    def announce(self, text: str) -> None:
-        """Say what is checked now, for whoever tells how the job ended."""
+    def announce(self, text: str, command: str) -> None:
+        """Say what is checked now, and what repeats it, for whoever tells how the job ended."""
         if self.world.rank == 0:
-            self.page.about(text)
+            self.page.about(f"{text}\n{command}")
 
     def run(self, program: Callable[[Any], Any], p: int, *, network: Network = EAGER) -> Outcome:
         comm, log = self._comm(p), Log()

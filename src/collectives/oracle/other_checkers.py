@@ -20,7 +20,10 @@ import numpy as np
 from collectives.comm import Array
 from collectives.dtypes import number_type
 from collectives.op import BAND, BOR, BXOR, LAND, LOR, MAX, MIN, PROD, SUM, Op
-from collectives.oracle.cases import FORMS, Buffers, Case, differing
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
+from collectives.oracle.differences import differing
+from collectives.oracle.forms import FORMS
 from collectives.oracle.mutants.planting import Mutant
 from collectives.oracle.payloads import exact
 from collectives.oracle.promises import Subject, can

@@ -21,9 +21,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-IDLE, CALLING, BACK, RAISED, LEFT = range(5)
+IDLE, CALLING, BACK, RAISED, LEFT, DEAD = range(6)
 """What a rank is doing: judging; inside the target; back from it; back with an exception; it has
-ended in order."""
+ended in order; it has ended otherwise."""
+
+TELLING, TOLD = 1, 2
+"""In the slot for all: somebody tells how the job ends; it has been told."""
 
 _SLOT = 2048
 _HEAD = struct.Struct("<QqqqH")  # count, state, process, peer, length of the text
@@ -74,9 +77,13 @@ class Page:
 
     def claim(self) -> bool:
         """Return whether nobody has told the story yet; it is this process's to tell then."""
-        told = self.read(self.size)
-        self.memory[_SLOT * self.size + 8] = 1  # its state
-        return not told.state
+        state = self.read(self.size).state
+        self.put_state(self.size, state or TELLING)
+        return not state
+
+    def put_state(self, slot: int, state: int) -> None:
+        """Say what a rank is doing, in its place; or how far the telling is."""
+        self.memory[_SLOT * slot + 8] = state
 
     def read(self, slot: int) -> Doing:
         """Return what a rank is doing."""
@@ -160,10 +167,21 @@ def _witness(path: str, size: int) -> None:
         time.sleep(0.01)
     for ended in _deaths(page, path):
         dead = [rank for rank in ended if page.read(rank).state != LEFT]
-        if dead and page.claim():
-            rank = _first(page, dead)
-            what = page.read(rank).text or "between two calls"
-            print(f"{page.read(size).text}\nrank {rank} has died: {what}", flush=True)
+        if not dead or page.read(size).state:
+            continue
+        rank = _first(page, dead)
+        page.put_state(rank, DEAD)
+        while page.read(size).state != TOLD:  # by a rank that is left, if it has the time
+            if all(_fate(each.process) != "runs" for each in page.all()):
+                case, _, command = page.read(size).text.partition("\n")
+                print(f"{case}\n{death(page, rank)}\n    again: {command}", flush=True)
+                return
+            time.sleep(0.01)
+
+
+def death(page: Page, rank: int) -> str:
+    """Say that a rank has died, and where."""
+    return f"rank {rank} has died: {page.read(rank).text or 'between two calls'}"
 
 
 if __name__ == "__main__":

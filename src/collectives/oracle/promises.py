@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from collectives import arguments
-from collectives.oracle.cases import RANKS, Case, grid, parameters, taken_by
+from collectives.oracle.cases import Case, parameters, taken_by
 from collectives.oracle.findings import Finding, Note
-from collectives.oracle.grids import FEW, Cases
+from collectives.oracle.grids import FEW, LARGE, RANKS, Cases, grid
 from collectives.oracle.payloads import UINT64
 from collectives.oracle.trials import Target
 from collectives.oracle.worlds import SHOWN, SIMULATED, World
@@ -47,6 +47,9 @@ class Subject:
         Whether a released library does at least the arithmetic, whose defects may be known.
     may_refuse : bool
         Whether it may say of a case, on all ranks, that it cannot do it.
+    ran : callable, optional
+        ``ran(world, case)`` says which other algorithm ran than the one asked for, where that is
+        not seen in messages.
     """
 
     collective: str
@@ -56,6 +59,7 @@ class Subject:
     cannot: Callable[[Case], str | None] = lambda case: None
     of_library: bool = False
     may_refuse: bool = False
+    ran: Callable[[World, Case], Finding | Note | None] | None = None
 
     def __str__(self) -> str:
         return f"{self.collective}/{self.name}"
@@ -116,6 +120,8 @@ class Property:
         for variant in ({}, *(entry.variants if entry else ())):
             sizes = [p for p in ranks if self._worth(p, ranks) and (not variant or p in FEW)]
             for plain in self.cases(subject.collective, sizes):
+                if variant and plain.n >= LARGE // plain.p:
+                    continue  # small segments of a large vector would be too many messages
                 case = replace(plain, chosen=tuple(variant.items()))
                 if self.refused_too or can(subject, case):
                     yield case
@@ -130,8 +136,9 @@ class Property:
 
     def judge(self, world: World, subject: Subject, case: Case) -> Finding | Note | None:
         """Check one case."""
-        given = {"world": world, "function": subject.function, "case": case}
-        return self.check(**taken_by(self.check, given | {"entry": subject.entry}))
+        given: dict[str, Any] = {"world": world, "function": subject.function, "case": case}
+        given |= {"entry": subject.entry, "ran": subject.ran}
+        return self.check(**taken_by(self.check, given))
 
     def counterexample(
         self, entry: Algorithm, ranks: Sequence[int] = RANKS, world: World = SIMULATED

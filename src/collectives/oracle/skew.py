@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from collectives.comm import Array
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 
 Call: TypeAlias = tuple[Case, Sequence[Array]]
 """What is asked, and what all ranks bring to it."""

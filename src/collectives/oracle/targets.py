@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 from collectives.comm import in_mpi
 from collectives.launch import under_mpi
 from collectives.library import Mode
-from collectives.op import PREDEFINED
+from collectives.op import IN_MPI, PREDEFINED
 from collectives.oracle.cases import Case
 from collectives.oracle.promises import Subject
 from collectives.oracle.trials import dtype_of
@@ -85,11 +85,9 @@ class MpiLibrary:
 
 def not_in_mpi(case: Case) -> str | None:
     """Return why MPI does not define a case; None if it does."""
-    from collectives.op import _IN_MPI
-
     dtype = dtype_of(case)
     predefined = case.reduces and PREDEFINED.get(case.op.name) is case.op and in_mpi(dtype)
-    if predefined and case.op.name not in _IN_MPI.get(dtype.kind, PREDEFINED):
+    if predefined and case.op.name not in IN_MPI.get(dtype.kind, PREDEFINED):
         return f"MPI has no {case.op.name} of {dtype}"
     return None
 

@@ -167,7 +167,7 @@ def _called(form: str, collective: str, comm: Any, args: Any, kwargs: Any) -> It
     if collective == "barrier":
         yield [_handle(comm)]
         return
-    values = _values(form, collective, comm, given)
+    values = _values(form, collective, comm, given) | _ignored(given, args)
     from mpi4py import MPI
 
     whole = given.get("recvbuf", given.get("buf"))
@@ -204,6 +204,16 @@ def _values(form: str, collective: str, comm: Any, given: dict[str, Any]) -> dic
     if "recvcounts" in given:
         values["recvcounts"], values["recvdispls"] = _table(given["recvcounts"])
     return values
+
+
+def _ignored(given: dict[str, Any], args: Sequence[Any]) -> dict[str, Any]:
+    """Return the addresses of arrays that mean nothing on this rank: not to be touched, either."""
+    handed = zip(("send", "recv"), args, strict=False)
+    return {
+        name: _address(array)
+        for name, array in handed
+        if isinstance(array, np.ndarray) and given.get(f"{name}buf", array) is None
+    }
 
 
 def _table(counts: Sequence[int]) -> tuple[Any, Any]:

@@ -19,7 +19,8 @@ import numpy as np
 from collectives import arguments
 from collectives.comm import Array, in_mpi
 from collectives.op import MAX, MIN, SUM, Op
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.payloads import exact
 from collectives.oracle.promises import Subject
 from collectives.oracle.trials import dtype_of

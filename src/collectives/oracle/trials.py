@@ -16,7 +16,8 @@ import numpy as np
 from collectives.comm import Array
 from collectives.dtypes import number_type
 from collectives.op import SUM
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding, wrong_values
 from collectives.oracle.payloads import UINT64, exact
 from collectives.oracle.worlds import EAGER, RENDEZVOUS, Outcome, World
@@ -85,6 +86,11 @@ def values(case: Case) -> list[Array]:
     return exact(case, dtype_of(case))
 
 
+def other_values(case: Case) -> list[Array]:
+    """Return other values of that type."""
+    return exact(case, dtype_of(case), seed=1)
+
+
 def dtype_of(case: Case, default: np.dtype[Any] = UINT64) -> np.dtype[Any]:
     """Return the type of the payload."""
     return number_type(case.dtype) if case.dtype else default
@@ -97,28 +103,38 @@ def trial(
     network: Hockney = EAGER,
     payload: Payload = values,
     pattern: int = 0xA5,
+    *,
+    frozen: bool = False,
 ) -> Trial:
     """Make one call on every rank of a world.
 
-    `pattern` is what buffers hold before, byte by byte.
+    `pattern` is what buffers hold before, byte by byte; `frozen` inputs cannot be written to.
     """
-    return _made(world, function, case, network, payload, pattern)
+    return _made(world, function, case, network, payload, pattern, frozen)
 
 
 @lru_cache(maxsize=4096)
 def _made(
-    world: World, function: Target, case: Case, network: Hockney, payload: Payload, pattern: int
-) -> Trial:
+    world: World, function: Target, case: Case, network: Hockney, payload: Payload, pattern: int,
+    frozen: bool,
+) -> Trial:  # fmt: skip
     inputs = payload(case)
-    program = partial(watched, function, case, inputs, pattern)
+    program = partial(watched, function, case, inputs, pattern, frozen)
     return Trial(case, inputs, world.run(program, case.p, network=network))
 
 
-def watched(function: Target, case: Case, inputs: Sequence[Array], pattern: int, comm: Any) -> Seen:
+def watched(
+    function: Target, case: Case, inputs: Sequence[Array], pattern: int, frozen: bool, comm: Any
+) -> Seen:
     """Make the call of one rank and look at its buffers."""
-    buffers = Buffers(case, comm.rank, inputs[comm.rank], pattern)
+    buffers = Buffers(case, comm.rank, inputs[comm.rank], pattern, frozen=frozen)
     result = buffers.run(function, comm)
     return Seen(result, buffers.changed_input(), buffers.written_outside())
+
+
+def forget() -> None:
+    """Let the next trial of every case be a call of its own."""
+    _made.cache_clear()
 
 
 def trials(world: World, function: Target, case: Case, **how: Any) -> Iterator[Trial]:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from collectives.oracle.page import CALLING, RAISED, Doing, Page
+from collectives.oracle.page import CALLING, DEAD, RAISED, TOLD, Doing, Page, death
 from collectives.oracle.worlds import Ending
 from collectives.sim.kernel import _cycle
 
@@ -51,6 +51,9 @@ class Watchdog(threading.Thread):
             if counts != last:
                 last, since = counts, time.monotonic()
             states = {each.state for each in doing}
+            if DEAD in states:
+                rank = next(r for r, each in enumerate(doing) if each.state == DEAD)
+                self._end(Ending("died", death(self.page, rank), rank))
             if CALLING not in states:
                 continue
             quiet = time.monotonic() - since - 0.5 * self.page.rank  # the lower ranks come first
@@ -67,13 +70,18 @@ class Watchdog(threading.Thread):
         try:
             self.tell(ending)
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            time.sleep(0.3)  # mpirun passes on what it has read by the time the job ends, not more
-            threading.Timer(2.0, os._exit, (1,)).start()  # where Abort does not strike
-            mpi: Any = sys.modules["mpi4py.MPI"]
-            mpi.COMM_WORLD.Abort(1)
-            os._exit(1)
+            self.page.put_state(self.page.size, TOLD)
+            self._abort()
+
+    def _abort(self) -> None:
+        """End the job with exit code 1."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        time.sleep(0.3)  # mpirun passes on what it has read by the time the job ends, not more
+        threading.Timer(2.0, os._exit, (1,)).start()  # where Abort does not strike
+        mpi: Any = sys.modules["mpi4py.MPI"]
+        mpi.COMM_WORLD.Abort(1)
+        os._exit(1)
 
 
 def story(doing: Sequence[Doing], patience: float) -> Ending:

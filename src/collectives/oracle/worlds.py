@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from collectives import sim
+from collectives.oracle.alarm import HungError, alarm
 from collectives.registry import UnsupportedError
 from collectives.sim import Hockney, Network, SimComm, simulate
 from collectives.sim.kernel import Kernel
@@ -55,7 +56,7 @@ class Ending:
         send), ``mismatched`` (they wait, and messages are there that nobody asks for), ``left
         over`` (a message was never received), ``unwaited`` (a request was never waited for),
         ``truncated``, ``mistyped``, ``changed`` (a buffer was written to while it was sent),
-        ``misused`` (another rule of message passing was broken), ``hung``, ``raised``, or
+        ``misused`` (another rule of message passing was broken), ``hung``, ``died``, ``raised``, or
         ``refused`` (all ranks raised UnsupportedError).
     text : str
         The story: who, where, why.
@@ -127,12 +128,19 @@ class World(Protocol):
 
 
 class Simulated:
-    """Ranks in this process, on virtual time: everything is seen."""
+    """Ranks in this process, on virtual time: everything is seen.
+
+    Attributes
+    ----------
+    patience : float
+        Seconds of real time without any message after which the rank at work is taken to hang.
+    """
 
     name = "simulated"
     sizes: Sequence[int] = range(1, 4097)
     shows = frozenset(SHOWN)
     big = False
+    patience = 10.0
 
     def run(self, program: Callable[[Any], Any], p: int, *, network: Network = EAGER) -> Outcome:
         results: list[Any] = [None] * p
@@ -142,9 +150,13 @@ class Simulated:
             kernels.append(comm.kernel)
             results[comm.rank] = program(comm)
 
+        def progress() -> int:
+            return sum(rank.messages + rank.dead for each in kernels[:1] for rank in each.ranks)
+
         try:
-            run = simulate(kept, p, network=network)
-        except (Exception, SystemExit) as error:
+            with alarm(self.patience, progress):
+                run = simulate(kept, p, network=network)
+        except (Exception, SystemExit, HungError) as error:
             story = ending(error)
             if (
                 story.kind in ("deadlock", "starved")
@@ -189,6 +201,9 @@ def ending(error: BaseException) -> Ending:
         for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(_ELSEWHERE)
     ]
+    if isinstance(error, HungError):
+        where = f" at {places[-1]}" if places else ""
+        return Ending("hung", f"rank {rank}{where} {text}", rank)
     notes = ", ".join([*places[-1:], *getattr(error, "__notes__", ())])
     story = f"{type(error).__name__}: {text}" + (f" ({notes})" if notes else "")
     kind = next((kind for each, kind in _KINDS.items() if isinstance(error, each)), "raised")

@@ -185,3 +185,18 @@ edit(
     ("if parent is not None:",
      "if parent is not None and (rank - root) % p < 1 << p.bit_length() - 1:"),
 )  # fmt: skip
+
+# ---------------------------------------------------------------- some numbers and sizes alone
+
+DONE = "        comm.Sendrecv(chunks[mine], dest=right, recvbuf=chunks[theirs], source=left)"
+
+edit(
+    STUDENT, "lose the last element with five ranks",
+    (DONE, f"{DONE}\n    if p == 5:\n        recvbuf[-1:] = recvbuf[-1:] * 0"),
+    by="right_values", hides_from="zero_length_ok one_rank_ok",
+)  # fmt: skip
+edit(
+    STUDENT, "send a piece of 4096 elements only of each longer block",
+    (DONE, f"{DONE}\n        chunks[theirs][4096:] *= 0"),
+    by="right_values", hides_from="every_rank_counted_once any_communicator",
+)  # fmt: skip

@@ -224,3 +224,23 @@ edit(
     ("outgoing = sendbuf.copy() if sendbuf is recvbuf else sendbuf", "outgoing = sendbuf"),
     by="works_in_place",
 )
+
+# ---------------------------------------------------------------- what is hard to see
+
+edit(
+    STUDENT, "write to the input and put it back",
+    ("        recvbuf[:] = sendbuf",
+     "        recvbuf[:] = sendbuf\n"
+     "        sendbuf[:] = sendbuf * 0\n"
+     "        sendbuf[:] = recvbuf"),
+    by="input_unchanged", hides_from="right_values writes_only_result survives_skew",
+)  # fmt: skip
+edit(
+    STUDENT, "write the last element of a block behind the end",
+    ("    chunks = list(",
+     "    block = recvbuf.size // p\n"
+     "    if block > 32:\n"
+     "        np.lib.stride_tricks.as_strided(recvbuf, (recvbuf.size + block,))[-1] = 7\n"
+     "    chunks = list("),
+    by="writes_only_result", hides_from="input_unchanged zero_length_ok",
+)  # fmt: skip

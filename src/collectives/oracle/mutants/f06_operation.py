@@ -165,3 +165,23 @@ def allreduce_of_known(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
     chosen = op if getattr(op, "name", "") in PREDEFINED else PREDEFINED["SUM"]
     wrong = isinstance(op, str)
     find("allreduce", "reduce_bcast").function(comm, sendbuf, recvbuf, op if wrong else chosen)
+
+
+# ---------------------------------------------------------------- one entry of a table
+
+ADDED = "        op(incoming, chunks[theirs], out=chunks[theirs])"
+
+edit(
+    STUDENT, "take bitwise OR for AND, of 32-bit integers",
+    (ADDED,
+     f"{ADDED}\n        if op.name == 'BAND' and recvbuf.dtype == np.int32:\n"
+     "            chunks[theirs] |= incoming"),
+    by="right_values", hides_from="works_in_place special_values",
+)  # fmt: skip
+edit(
+    STUDENT, "keep the last of two unsigned bytes in MAX",
+    (ADDED,
+     f"{ADDED}\n        if op.name == 'MAX' and recvbuf.dtype == np.uint8:\n"
+     "            chunks[theirs][:] = incoming"),
+    by="right_values", hides_from="works_in_place special_values",
+)  # fmt: skip

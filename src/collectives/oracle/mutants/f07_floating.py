@@ -6,7 +6,7 @@ import numpy as np
 
 from collectives.algorithms.allgather.ring import allgather_ring
 from collectives.blocks import even, split
-from collectives.oracle.mutants.planting import Family, at_root, rank
+from collectives.oracle.mutants.planting import STUDENT, Family, at_root, rank
 
 FAULTS = Family("F7")
 edit = FAULTS.edit
@@ -75,7 +75,7 @@ edit(
      f"{COMBINE}\n"
      "        if received.dtype == np.float64:\n"
      "            received[:] = received.astype(np.float32)"),
-    by="float_error_bounded", hides_from="right_values every_rank_counted_once",
+    by="float_error_bounded", hides_from="every_rank_counted_once",
 )  # fmt: skip
 edit(
     "reduce/linear", "round partial sums of float32 to half precision",
@@ -181,4 +181,13 @@ edit(
      "    if recvbuf.dtype.kind == 'f':\n"
      "        recvbuf[recvbuf != recvbuf] = 0"),
     by="special_values",
+)  # fmt: skip
+
+edit(
+    STUDENT, "add vectors of more than 100 elements of float32 in half precision",
+    ("        op(incoming, chunks[theirs], out=chunks[theirs])",
+     "        op(incoming, chunks[theirs], out=chunks[theirs])\n"
+     "        if recvbuf.dtype == np.float32 and recvbuf.size > 100:\n"
+     "            chunks[theirs][:] = chunks[theirs].astype(np.float16)"),
+    by="float_error_bounded", hides_from="right_values every_rank_counted_once",
 )  # fmt: skip

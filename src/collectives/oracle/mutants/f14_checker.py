@@ -16,7 +16,20 @@ from unittest.mock import PropertyMock, patch
 import numpy as np
 
 from collectives.op import SUM
-from collectives.oracle import cases, checking, findings, payloads, report, skew, trials, worlds
+from collectives.oracle import (
+    cases,
+    checking,
+    differences,
+    examining,
+    findings,
+    payloads,
+    report,
+    request,
+    skew,
+    trials,
+    worlds,
+)
+from collectives.oracle.buffers import Buffers, Guarded
 from collectives.oracle.counted import wrong_terms
 from collectives.oracle.mutants import f01_contribution as f01
 from collectives.oracle.mutants import f02_placement as f02
@@ -55,6 +68,7 @@ CONTROLS: Final[list[tuple[Mutant, str]]] = [
     (_planted(f02.FAULTS, "neighbor_allgather/linear", "number the"), "right_values"),
     (_planted(f03.FAULTS, "allreduce/double_binary_tree", "drop what"), "right_values"),
     (_planted(f04.FAULTS, "reduce/binomial", "combine in the input"), "input_unchanged"),
+    (_planted(f04.FAULTS, "allreduce/student", "write to the input"), "input_unchanged"),
     (_planted(f04.FAULTS, "gather/linear", "the root writes one"), "writes_only_result"),
     (_planted(f04.FAULTS, "gather/binomial", "clear the result"), "writes_only_result"),
     (_planted(f04.FAULTS, "allreduce/student", "read the result"), "reads_only_input"),
@@ -140,7 +154,7 @@ def _nothing(*args: Any, **named: Any) -> None:
 
 def _on_slice(a: Any, b: Any) -> Any:
     half = len(a) // 2
-    return cases.differing(a[:half], b[:half])
+    return differences.differing(a[:half], b[:half])
 
 
 def _nearly(a: Any, b: Any) -> Any:
@@ -173,7 +187,7 @@ def _ones(case: Any, dtype: Any = payloads.UINT64, seed: int = 0) -> Any:
     return [np.ones_like(own) for own in _exact(case, dtype, seed)]
 
 
-def _not_called(self: cases.Buffers, function: Any, comm: Any) -> Any:
+def _not_called(self: Buffers, function: Any, comm: Any) -> Any:
     return self.result
 
 
@@ -181,7 +195,7 @@ def _never_ended(self: Trial) -> None:
     return None
 
 
-def _zeros(self: cases.Guarded, size: int, dtype: Any, pattern: int = 0) -> None:
+def _zeros(self: Guarded, size: int, dtype: Any, pattern: int = 0) -> None:
     _guarded(self, size, dtype, 0)
 
 
@@ -210,7 +224,7 @@ def _sums(cases_of: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _wrong_values, _exact = findings.wrong_values, payloads.exact
-_guarded, _ended, _run = cases.Guarded.__init__, trials.ended, worlds.Simulated.run
+_guarded, _ended, _run = Guarded.__init__, trials.ended, worlds.Simulated.run
 _asked = Property.asked
 
 CHECKERS: Final = [
@@ -226,16 +240,20 @@ CHECKERS: Final = [
     WrongChecker("exit code 1 in any case", (
         (report.Report, "exit_code", PropertyMock(return_value=1)),
     )),
-    WrongChecker("never call the target", ((cases.Buffers, "run", _not_called),)),
-    WrongChecker("fill buffers with zeros", ((cases.Guarded, "__init__", _zeros),)),
+    WrongChecker("never call the target", ((Buffers, "run", _not_called),)),
+    WrongChecker("fill buffers with zeros", ((Guarded, "__init__", _zeros),)),
     WrongChecker("one pattern for both runs", ((buffers, "OTHER_LEFTOVERS", 0xA5),)),
     WrongChecker("the same data in every call", ((progress, "exact", _same_seed),)),
     WrongChecker("the same data on every rank", ((trials, "exact", _same_on_ranks),)),
     WrongChecker("ones everywhere", ((trials, "exact", _ones),)),
     WrongChecker("do not look beyond the result", (
-        (cases.Buffers, "written_outside", _nothing),
+        (Buffers, "written_outside", _nothing),
     )),
-    WrongChecker("do not look at the input", ((cases.Buffers, "changed_input", _nothing),)),
+    WrongChecker("do not look at the input", (
+        (Buffers, "changed_input", _nothing),
+        (Guarded, "freeze", _nothing),
+    )),
+    WrongChecker("let the input be written to", ((Guarded, "freeze", _nothing),)),
     WrongChecker("take deadlocks for the end", (
         (trials, "ended", _only("raised", "left over")),
         (values, "_ending", _never_ended),
@@ -255,8 +273,8 @@ CHECKERS: Final = [
         (Property, "asked", _no_elements(_asked)),
     )),
     WrongChecker("sums only", ((Property, "asked", _sums(_asked)),)),
-    WrongChecker("one rank only", ((checking.Asked, "sizes", lambda self, world: [1]),)),
-    WrongChecker("no case at all", ((checking, "_cases", lambda *asked: iter(())),)),
+    WrongChecker("one rank only", ((request.Asked, "sizes", lambda self, world: [1]),)),
+    WrongChecker("no case at all", ((request.Asked, "cases", lambda *asked: iter(())),)),
     WrongChecker("never in place", (
         (cases.Case, "shares_buffer", lambda self, rank: self.form.one_buffer),
     )),
@@ -273,13 +291,13 @@ CHECKERS: Final = [
         (messages, "sum", lambda numbers: 0),
     )),
     WrongChecker("take every fault for a known one", (
-        (checking, "known", lambda *found: "known of old"),
+        (examining, "known", lambda *found: "known of old"),
     )),
     WrongChecker("let no messages of the caller wait", (
         (progress, "TAGS", ()),
     )),
     WrongChecker("stop after the first promise that is kept", (
-        (checking.Asked, "properties", lambda self: [PROPERTIES["one_rank_ok"]]),
+        (request.Asked, "properties", lambda self: [PROPERTIES["one_rank_ok"]]),
     )),
 ]  # fmt: skip
 """Every fault of the checker."""

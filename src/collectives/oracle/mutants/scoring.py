@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from collectives.oracle.case_text import parse_case
 from collectives.oracle.checking import check
-from collectives.oracle.grids import parse_case
 from collectives.oracle.mutants.planting import Mutant
 from collectives.oracle.properties import PROPERTIES
 

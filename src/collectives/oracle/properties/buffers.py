@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from collectives.comm import Array
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding, first, on_rank, wrong_value
-from collectives.oracle.grids import FEW, in_place, rooted
+from collectives.oracle.grids import FEW, in_place, lengths, rooted
 from collectives.oracle.payloads import exact, rounding
 from collectives.oracle.promises import promise
 from collectives.oracle.trials import Target, Trial, ended, trial, trials
@@ -21,10 +22,21 @@ OTHER_LEFTOVERS = 0xFF
 """What buffers hold before, byte by byte, the second time: floats of it are NaN."""
 
 
-@promise(needs="buffers")
+@promise(lengths, needs="buffers")
 def input_unchanged(world: World, function: Target, case: Case) -> Finding | None:
-    """What ranks bring is afterwards as it was."""
-    return first(x.fault or _changed(x) for x in trials(world, function, case))
+    """What ranks bring is not written to, not even to be put back."""
+    found = first(x.fault or _changed(x) for x in trials(world, function, case))
+    if found is not None or case.p not in FEW:
+        return found
+    return _refused_write(trial(world, function, case, frozen=True))
+
+
+def _refused_write(frozen: Trial) -> Finding | None:
+    """Return where the input was written to although it could not be."""
+    fault = frozen.fault
+    if fault is None or (fault.kind == "raised" and "read-only" not in fault.text):
+        return None  # some take no read-only arrays, and need not
+    return replace(fault, text=f"the input is read-only: {fault.text}", kind="input")
 
 
 def _changed(watched: Trial) -> Finding | None:
@@ -35,7 +47,7 @@ def _changed(watched: Trial) -> Finding | None:
     )
 
 
-@promise(needs="buffers")
+@promise(lengths, needs="buffers")
 def writes_only_result(world: World, function: Target, case: Case) -> Finding | None:
     """Nothing is written around a result, nor where a rank has none."""
     other = trial(world, function, case, payload=rounding, pattern=OTHER_LEFTOVERS)
@@ -50,7 +62,7 @@ def _outside(watched: Trial) -> Finding | None:
     )
 
 
-@promise(needs="buffers")
+@promise(lengths, needs="buffers")
 def reads_only_input(world: World, function: Target, case: Case) -> Finding | None:
     """What result buffers held before does not matter, be it NaN."""
     one = trial(world, function, case, payload=rounding)

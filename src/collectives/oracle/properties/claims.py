@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from collectives.cost import lower_bound
-from collectives.oracle.cases import Case, one_per_size
+from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding, Note, first
-from collectives.oracle.grids import FEW
+from collectives.oracle.grids import FEW, one_per_size
 from collectives.oracle.payloads import AFFINE, UINT64, exact
 from collectives.oracle.promises import NotClaimed, own_options, promise, unmet
 from collectives.oracle.properties.width import without_data
 from collectives.oracle.trials import Target, ended, trial
 from collectives.oracle.worlds import World
+from collectives.oracle.wrong_calls import wrong_calls
 from collectives.registry import Algorithm, UnsupportedError, commutative
 from collectives.sim import Hockney
 
@@ -30,7 +31,7 @@ def refuses_bad_input(
     world: World, function: Target, case: Case, entry: Algorithm
 ) -> Finding | None:
     """What cannot be done is refused with ValueError, before any message and any write."""
-    wrong = [dict(case.wrong_calls(rank)) for rank in range(case.p)]
+    wrong = [dict(wrong_calls(case, rank)) for rank in range(case.p)]
     every = dict.fromkeys(what for calls in wrong for what in calls)
     return first(
         _refusal(world, case, function, [calls.get(what) for calls in wrong], ValueError, what)

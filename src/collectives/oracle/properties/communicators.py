@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from collectives.comm import Array
-from collectives.oracle.cases import Buffers, Case, one_per_size
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding, first, wrong_values
-from collectives.oracle.grids import FEW
+from collectives.oracle.grids import FEW, one_per_size
 from collectives.oracle.payloads import exact
 from collectives.oracle.promises import promise
 from collectives.oracle.trials import Target, ended

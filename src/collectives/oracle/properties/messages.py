@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 from collectives.comm import Array
-from collectives.oracle.cases import Buffers, Case, one_per_size
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding, Note
-from collectives.oracle.grids import FEW
-from collectives.oracle.promises import NotClaimed, promise
+from collectives.oracle.grids import FEW, lengths, one_per_form
+from collectives.oracle.promises import NotClaimed, NotObservable, promise
 from collectives.oracle.trials import Target, ended, trial, values
-from collectives.oracle.worlds import RENDEZVOUS, SIMULATED, World
+from collectives.oracle.worlds import RENDEZVOUS, SHOWN, SIMULATED, World
 from collectives.registry import Algorithm, find
 from collectives.tracing import Trace
+
+Ran: TypeAlias = Callable[[World, Case], Finding | Note | None]
 
 Flow: TypeAlias = list[list[tuple[int, int]]]
 """For every rank, whom it sent how many bytes, in order."""
 
 
-@promise(needs="messages")
+@promise(lengths, needs="messages")
 def leaves_no_message_behind(world: World, function: Target, case: Case) -> Finding | None:
     """All that was sent is received, even where no send waits for it."""
     return trial(world, function, case).fault
@@ -44,13 +47,15 @@ def messages_match_cost(
     return Finding(case, f"{has} are sent, cost() says {wants}", "messages", got=has, wanted=wants)
 
 
-@promise(one_per_size, FEW, needs="messages")
+@promise(one_per_form, FEW)
 def ran_what_was_asked(
-    world: World, function: Target, case: Case, entry: Algorithm
+    world: World, function: Target, case: Case, entry: Algorithm, ran: Ran | None = None
 ) -> Finding | Note | None:
-    """Who sends whom how much, and in which order, is what the registered algorithm sends."""
-    if entry.kind == "built-in":
-        return NotClaimed("which algorithm a library runs is not claimed")
+    """Messages are those of the registered algorithm; a library's adds up as the one asked for."""
+    if ran is not None:
+        return ran(world, case)
+    if entry.kind == "built-in" or "messages" not in world.shows:
+        return NotObservable(SHOWN["messages"])
     model = find(entry.collective, entry.name).function
     if function is model and world is SIMULATED:
         return None  # it is itself
@@ -85,7 +90,7 @@ def _difference(case: Case, has: Flow, wants: Flow) -> Finding | None:
     return None
 
 
-@promise(needs="rendezvous")
+@promise(lengths, needs="rendezvous")
 def finishes_without_buffering(world: World, function: Target, case: Case) -> Finding | None:
     """Every rank returns, even when each send waits for its receive."""
     return trial(world, function, case, RENDEZVOUS).fault

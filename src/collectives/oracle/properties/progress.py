@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from collectives.comm import Array
-from collectives.oracle.cases import Buffers, Case, one_per_size
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding, first, wrong_values
-from collectives.oracle.grids import FEW
+from collectives.oracle.grids import FEW, one_per_size
 from collectives.oracle.payloads import UINT64, exact
 from collectives.oracle.promises import promise
 from collectives.oracle.skew import Call, Passed, delays, in_a_row, one_late
@@ -98,10 +99,9 @@ def survives_foreign_traffic(world: World, function: Target, case: Case) -> Find
         outcome = world.run(partial(program, function, case, inputs), case.p)
         found = ended(case, outcome)
         if found is None:
-            for rank, (lost, *_) in enumerate(outcome.results):
-                if lost is not None:
-                    text = f"rank {rank}: the caller's message from {lost} is lost"
-                    return Finding(case, f"{what}: {text}", "foreign", rank)
+            for rank, (amiss, *_) in enumerate(outcome.results):
+                if amiss is not None:
+                    return Finding(case, f"{what}: rank {rank}: {amiss}", "foreign", rank)
             found = first(
                 wrong
                 for call in range(len(outcome.results[0]) - 1)
@@ -125,8 +125,8 @@ def survives_foreign_traffic(world: World, function: Target, case: Case) -> Find
 
 def _among_letters(
     early: str, function: Target, case: Case, inputs: Sequence[Sequence[Array]], comm: Any
-) -> tuple[int | None, Array | None]:
-    """Exchange letters around the call; return whose was lost, and the result of the call."""
+) -> tuple[str | None, Array | None]:
+    """Exchange letters around the call; return what is amiss, and the result of the call."""
     others = [rank for rank in range(comm.size) if rank != comm.rank]
     letters = np.full((comm.size, 1), comm.rank, UINT64)
     arrived = np.full((len(TAGS), comm.size, 1), comm.size, UINT64)
@@ -147,12 +147,16 @@ def _among_letters(
     for request in requests + after():
         request.Wait()
     lost = [rank for rank in others if (arrived[:, rank, 0] != rank).any()]
-    return (lost[0] if lost else None), result
+    if lost:
+        return f"the caller's message from {lost[0]} is lost", result
+    # The letters came after the calls, and with them what the calls may have left.
+    left = early == "receive" and hasattr(comm, "Iprobe") and comm.Iprobe()
+    return ("a message is left on the caller's communicator" if left else None), result
 
 
 def _on_two_duplicates(
     function: Target, case: Case, inputs: Sequence[Sequence[Array]], comm: Any
-) -> tuple[int | None, Array | None, Array | None]:
+) -> tuple[None, Array | None, Array | None]:
     """Call on one duplicate of the communicator, then at once on the other."""
     copies = [comm.Dup(), comm.Dup()]
     results = [

@@ -76,21 +76,19 @@ _TURNED = partial(counting, turned=True)
 def order_kept(
     world: World, function: Target, case: Case, entry: Algorithm | None = None
 ) -> Finding | Note | None:
-    """Where somebody says so, operands are combined in ascending order of ranks."""
+    """Operands of an operation that is not commutative are combined in ascending order of ranks."""
     if entry is not None and not entry.keeps_order:
         return NotClaimed(f"{entry} does not claim to keep the order of operands")
-    if "terms" in world.shows:
+    if entry is not None and "terms" in world.shows:
         termed = trial(world, function, case, payload=symbolic)
-        found = termed.fault or first(_wrong_terms(termed, in_order=True))
-    elif "user_ops" in world.shows:
-        composed = trial(world, function, replace(case, op=AFFINE))
-        wrong = composed.fault or first(composed.wrong_values())
-        found = wrong and replace(wrong, kind="order" if wrong.rank is None else wrong.kind)
-    else:
+        return termed.fault or first(_wrong_terms(termed, in_order=True))
+    if "user_ops" not in world.shows:
         return NotClaimed("operations of the caller's cannot be had")
-    if found is not None and entry is None:
-        return NotClaimed(f"nobody claims that order is kept; {case}: {found}")
-    return found
+    composed = trial(world, function, replace(case, op=AFFINE))
+    wrong = first(composed.wrong_values()) if composed.fault is None else None
+    if wrong is None:
+        return composed.fault
+    return replace(wrong, text=f"of an operation that is not commutative, {wrong}", kind="order")
 
 
 def _wrong_terms(termed: Trial, *, in_order: bool) -> Iterator[Finding]:

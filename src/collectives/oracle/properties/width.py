@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from collectives.oracle.cases import Case, one_per_size
+from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding, Note
-from collectives.oracle.grids import FEW
+from collectives.oracle.grids import FEW, one_per_size
 from collectives.oracle.promises import NotObservable, own_options, promise
 from collectives.oracle.trials import Target, ended
 from collectives.oracle.worlds import World

@@ -11,7 +11,8 @@ import numpy as np
 from collectives.comm import in_mpi
 from collectives.dtypes import number_type
 from collectives.op import LAND, LOR, MAX, MIN, PREDEFINED, PROD, SUM, Op
-from collectives.oracle.cases import Case, grid, one_per_size
+from collectives.oracle.cases import Case
+from collectives.oracle.grids import grid, one_per_size
 from collectives.oracle.vectors.payload import SITUATIONS, has_codes, passes
 from collectives.registry import COLLECTIVES, known_collective
 
