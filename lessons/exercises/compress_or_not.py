@@ -10,10 +10,15 @@ Spec    `compressed_allreduce(comm, vector)`: `vector` is float32, n a multiple 
         of 2 bytes per number); the error of each element is at most that of two roundings, 2**-11
         of the numbers and 2**-11 of the sum. You may use the library's collectives, such as
         `from collectives import alltoall_pairwise, allgather_ring`.
+        `same_sum(first, second, terms)`: `terms` are p lists of float32 numbers, `first` and
+        `second` what two algorithms made of their sum, with additions in float32. Return whether
+        they may be the same sum: each addition rounds by at most 2**-24 of what its terms' sizes
+        add up to.
 
-Size    8 lines; 20 minutes.
+Size    8 lines and 3 lines; 25 minutes.
 
-Budget  2 (p - 1) n numbers of 2 bytes, all ranks together: half of a float32 ring's bytes.
+Budget  compressed_allreduce: 2 (p - 1) n numbers of 2 bytes, all ranks together: half of a
+        float32 ring's bytes.
 
 Predict 4096 ones are added one after the other in float16. What is the sum? Write it into
         PREDICTION.
@@ -28,4 +33,8 @@ PREDICTION = None
 
 
 def compressed_allreduce(comm, vector):
+    raise NotImplementedError
+
+
+def same_sum(first, second, terms):
     raise NotImplementedError

@@ -42,6 +42,9 @@ def flat(buffer: Any) -> Any:
     """
     if isinstance(buffer, list | tuple):
         array, parts = flat(buffer[0]), buffer[1:]
+        name = getattr(parts[-1], "typestr", "") if parts else ""
+        if name and np.dtype(name).itemsize != array.itemsize:
+            array = array.view(name)  # counts are of elements of the type named
         if parts and isinstance(parts[0], tuple):  # (count, start)
             parts = parts[0]
         numbers = [part for part in parts if isinstance(part, int | np.integer)]

@@ -129,6 +129,20 @@ def test_the_budget_in_the_stub_is_what_the_solution_costs(asked: Exercise, part
                 assert eval(formula, names) == wanted[name], (name, formula, str(case))
 
 
+@pytest.mark.parametrize("spelled", ["[{}, MPI.UINT64_T]", "[{}, 8 * n, MPI.BYTE]"])
+def test_a_message_may_name_its_type(spelled: str) -> None:
+    """Counts are of elements of the type named, and bytes are counted as elements."""
+    asked = exercise("ring_allgather")
+    ends = spelled.format("outgoing"), spelled.format("incoming")
+    source = asked.right.replace(
+        "comm.Sendrecv(outgoing, dest=right, recvbuf=incoming, source=left)",
+        f"n = sendbuf.size\n        "
+        f"comm.Sendrecv({ends[0]}, dest=right, recvbuf={ends[1]}, source=left)",
+    )
+    result = grade_here(f"from mpi4py import MPI\n{source}", asked)
+    assert result.verdict == "CORRECT", "\n".join(lines(result))
+
+
 def test_inputs_are_new_in_every_grading() -> None:
     asked = exercise("ring_allgather")
     wrong = asked.right.replace("blocks[rank][:] = sendbuf", "blocks[rank][:] = sendbuf + 1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from collectives.teach.batch import safe
+from collectives import cli
+from collectives.teach import grader
+from collectives.teach.batch import graded, safe
 from collectives.teach.exercise import exercise
+from collectives.teach.grader import Grade
 
 RIGHT = exercise("ring_allgather").right
 SHORT = RIGHT.replace("range(p - 1)", "range(p - 2)")
@@ -100,6 +104,11 @@ def test_a_class(tmp_path: Path) -> None:
     (folder / "eve.py").write_text("import os\nos._exit(0)\ndef ring_allgather(*x): pass\n")
     (folder / "mallory.py").write_text("nothing = '=1+1'\n")
     (folder / "link.py").symlink_to(folder / "alice.py")
+    os.mkfifo(folder / "pipe.py")
+    (folder / "folder.py" / "x").mkdir(parents=True)
+    with (folder / "vast.py").open("wb") as vast:
+        vast.truncate(1 << 30)
+    (folder / os.fsdecode(b"\xff\x1b[2K.py")).write_text("x = 1")
     done = collectives("--all", folder, "--csv", table, "--quick")
     assert done.returncode == 1
     with table.open() as text:
@@ -107,10 +116,38 @@ def test_a_class(tmp_path: Path) -> None:
     verdicts = {row["student"]: row["verdict"] for row in rows}
     assert verdicts == {
         "alice": "CORRECT", "bob": "NOT YET", "eve": "NOT YET", "mallory": "NOT GRADED",
+        "pipe": "NOT GRADED", "vast": "NOT GRADED", "??[2K": "NOT GRADED",
     }  # fmt: skip
     found = {row["student"]: row["diagnosis"] for row in rows if row["diagnosis"]}
     assert found == {"bob": "one-step-short", "eve": "process-ended"}
     assert all(row["check"] for row in rows if row["student"] == "alice")
+
+
+def test_a_grader_that_fails_on_one_file_goes_on(tmp_path: Path) -> None:
+    for name in ("ann", "bea"):
+        (tmp_path / f"{name}.py").write_text(RIGHT)
+
+    def grade(source: str, stem: str) -> Grade:
+        raise AssertionError("not foreseen")
+
+    found = list(graded(tmp_path, grade))
+    assert [each.problem for each in found] == [
+        "the grader failed: AssertionError: not foreseen"
+    ] * 2
+
+
+def test_a_missing_package_is_one_sentence(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacks(*given: object, **how: object) -> Grade:
+        raise ImportError('this exercise needs abc: pip install "abc"')
+
+    monkeypatch.setattr(grader, "grade_apart", lacks)
+    monkeypatch.setattr(sys, "argv", ["collectives", "grade", str(file)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == 'collectives: this exercise needs abc: pip install "abc"\n'
 
 
 def test_no_formula_reaches_a_spreadsheet() -> None:

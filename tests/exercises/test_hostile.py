@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from collectives.teach import sandbox
+from collectives.teach.attempt import SubmissionError
 from collectives.teach.exercise import exercise
+from collectives.teach.feedback import lines, more
 from collectives.teach.grader import Grade, grade, grade_apart
 from collectives.teach.limits import guards
 from collectives.teach.sandbox import Sandbox
@@ -44,6 +48,17 @@ ENDS = {
     "sys.exit(0)": "import sys; sys.exit(0)",
     "raise BaseException": "raise BaseException('PASS')",
     "much memory": "np = __import__('numpy'); x = np.ones(1 << 34)",
+    "ignored signals": """import signal
+    for number in range(1, 64):
+        try:
+            signal.signal(number, signal.SIG_IGN)
+        except (OSError, ValueError):
+            pass
+    os = __import__("os"); os._exit(0)""",
+    "closed descriptors": "import os; os.closerange(0, 256)",
+    "an exception that cannot be told": """class Mute(Exception):
+        def __str__(self): raise SystemExit(0)
+    raise Mute""",
     "memory bit by bit": "x = []\n    while True: x.append(bytes(1 << 24))",
     "fork bomb": "import os\n    while True: os.fork()",
     "another program": "import subprocess; subprocess.run(['true'])",
@@ -72,7 +87,89 @@ def test_an_endless_loop_is_called_a_time_limit() -> None:
     result = graded(EMPTY + "    while True:\n        pass\n", patience=1.0)
     assert result.diagnosis is not None
     assert result.diagnosis.id == "endless-loop"
-    assert "time limit" in result.diagnosis.said(result.evidence)  # type: ignore[arg-type]
+    assert "time limit" in result.said
+
+
+def test_calls_that_drip_are_a_time_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "TOGETHER", 4.0)
+    body = """
+    import time
+    while True:
+        time.sleep(0.1)
+        comm.Isend(sendbuf, dest=comm.rank)"""
+    assert "all runs together took more than 4 s" in graded(EMPTY + body).said
+
+
+def test_traffic_that_no_solution_needs_is_not_kept() -> None:
+    body = """
+    junk = np.zeros(1 << 20)
+    comm.Sendrecv(junk, dest=(comm.rank + 1) % comm.size,
+                  recvbuf=junk.copy(), source=(comm.rank - 1) % comm.size)"""
+    result = graded(ASKED.right + body)
+    assert result.diagnosis is not None
+    assert result.diagnosis.id == "too-many-calls"
+
+
+@pytest.mark.parametrize("mutant", exercise("ring_reduce_scatter").mutants, ids=lambda m: m.title)
+def test_a_fault_is_told_when_the_sandbox_is_gone(mutant) -> None:
+    asked = exercise("ring_reduce_scatter")
+    result = grade_apart(mutant.source(asked.right), asked, quick=True, patience=20.0)
+    assert result.diagnosis is not None
+    assert result.diagnosis.id == mutant.diagnosis
+    assert any(line.startswith("  summary") for line in lines(result))
+
+
+def test_what_is_printed_moves_no_cursor() -> None:
+    body = "raise ValueError('\\r\\x1b[2K\\x1b[1A CORRECT \\udcff')  # \x1b[2K CORRECT"
+    printed = "\n".join([*lines(result := graded(f"{EMPTY}    {body}\n")), *more(result)])
+    assert "?[2K" in printed
+    assert all(character.isprintable() for character in printed.replace("\n", ""))
+    printed.encode()
+
+
+def test_a_late_answer_is_no_answer_to_the_next_question() -> None:
+    source = """
+import time
+def best(number):
+    if number == 1:
+        time.sleep(1.5)
+    return number
+"""
+    with Sandbox(source, patience=1.0) as box:
+        with pytest.raises(SubmissionError, match="made no call"):
+            box.value("best", 1)
+        assert box.value("best", 2) == 2
+
+
+def test_a_sandbox_that_has_ended_is_made_anew() -> None:
+    with Sandbox(ASKED.right, patience=20.0) as box:
+        assert box.keeper is not None
+        os.killpg(box.keeper.pid, signal.SIGKILL)
+        box.keeper.wait()
+        box.reset()
+        assert grade(box.source, ASKED, box, quick=True).passed
+
+
+def test_a_sandbox_that_cannot_start_is_no_fault_of_the_submission(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", [])  # no package is found
+    with pytest.raises(OSError, match=r"no process can be started.*ModuleNotFoundError"):
+        graded(ASKED.right)
+
+
+def test_odd_answers_are_wrong_answers() -> None:
+    asked = exercise("rails_and_nics")
+    for value in (
+        "[[[[[[[[[[[[[1]]]]]]]]]]]]]",
+        "float('nan')",
+        "{'a': 10**400}",
+        "'\\udcff\\x1b'",
+    ):
+        source = f"def ring_seconds(*given):\n    return {value}\n"
+        result = grade_apart(source, asked, quick=True, patience=20.0)
+        assert not result.passed
+        assert result.checks[0].name == "answers"
 
 
 FAKES = {
@@ -104,6 +201,20 @@ FAKES = {
     from collectives import registry
     registry._algorithms.clear()
     registry.find = None""",
+    "reads the solution, and differs": """
+    from collectives.teach.exercise import exercise
+    names = {}
+    exec(exercise("ring_allgather").right, names)
+    names["ring_allgather"](comm, sendbuf, recvbuf)
+    recvbuf[0] += 1""",
+    "opens other processes": """
+    import os
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if int(pid) != os.getpid():
+            try:
+                open(f"/proc/{pid}/mem", "r+b")
+            except OSError:
+                pass""",
     "reads the grader": """
     import collectives.teach.grading as grading, inspect
     text = inspect.getsource(grading)
@@ -166,11 +277,11 @@ def test_no_process_is_left() -> None:
         except OSError:
             pass
     recvbuf[:] = 1"""
-    with Sandbox(f"{EMPTY}{body}\n", patience=3.0) as sandbox:
-        assert sandbox.keeper is not None
-        group = sandbox.keeper.pid
-        assert "ring_allgather" in sandbox.names()
-        assert not grade(sandbox.source, ASKED, sandbox, quick=True).passed
+    with Sandbox(f"{EMPTY}{body}\n", patience=3.0) as box:
+        assert box.keeper is not None
+        group = box.keeper.pid
+        assert "ring_allgather" in box.names()
+        assert not grade(box.source, ASKED, box, quick=True).passed
     with pytest.raises(ProcessLookupError):
         os.killpg(group, 0)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from collectives.teach import mpi_stage
 from collectives.teach.exercise import exercise
 from collectives.teach.feedback import lines
 from collectives.teach.grader import Grade, grade_here
@@ -26,6 +27,11 @@ def graded(source: str) -> Grade:
     result = grade_here(source, ASKED, quick=True)
     on_mpi(result, patience=3.0)
     return result
+
+
+def lines_of(result: Grade) -> str:
+    """Return what is printed, on one line."""
+    return " ".join(" ".join(lines(result)).split())
 
 
 def test_a_right_submission_passes() -> None:
@@ -82,11 +88,116 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
     assert not mine.exists()
 
 
+def judged(name: str, *edits: tuple[str, str]) -> Grade:
+    """Grade an edited right version of an exercise that has a judge."""
+    asked = exercise(name)
+    source = asked.right
+    for old, new in edits:
+        assert old in source
+        source = source.replace(old, new)
+    result = grade_here(source, asked, quick=True)
+    on_mpi(result, patience=3.0)
+    return result
+
+
+SENDING = (
+    "hello_ranks", "first_letter", "pass_the_parcel", "split_world", "hierarchical_allreduce",
+    "ddp_average", "zero1", "zero2_accum", "zero3", "tensor_parallel_pair", "compress_or_not",
+    "cupy_ring",
+)  # fmt: skip
+"""The exercises whose judges ask for runs on ranks."""
+
+
+@pytest.mark.parametrize("name", SENDING)
+def test_scenes_are_played_there_too(name: str) -> None:
+    result = judged(name)
+    assert result.verdict == "CORRECT", "\n".join(lines(result))
+    assert result.checks[-1].name == "MPI"
+    assert result.checks[-1].tried >= 2
+
+
+def test_where_nothing_is_sent_it_says_so() -> None:
+    printed = "\n".join(lines(judged("straggler")))
+    assert "MPI skipped: answers are asked for, nothing is sent" in printed
+
+
+def test_a_scene_that_gives_something_else_there_is_no_pass() -> None:
+    edit = ("    return", f"    if {UNDER_MPI}:\n        return gradient\n    return")
+    result = judged("ddp_average", edit)
+    assert not result.passed
+    assert "gives another result than in simulation" in result.said
+
+
+def test_the_parcel_that_nobody_can_take_is_explained_there() -> None:
+    asked = exercise("pass_the_parcel")
+    mutant = next(each for each in asked.mutants if each.diagnosis == "send-before-receive")
+    result = grade_here(mutant.source(asked.right), asked, quick=True)
+    on_mpi(result, patience=3.0)
+    assert result.verdict == "DEADLOCK"
+    assert "in a circle: 0 -> 1 -> 0" in result.on_mpi
+
+
+def test_what_no_block_length_explains_is_named_too() -> None:
+    """A fault that only MPI shows is not looked for in simulation again."""
+    asked = exercise("ring_allreduce")
+    result = grade_here(
+        f"{asked.right}    if {UNDER_MPI}:\n        recvbuf[0] += 1\n", asked, quick=True
+    )
+    on_mpi(result, patience=3.0)
+    assert result.diagnosis is not None
+    assert result.diagnosis.id == "differs-on-mpi"
+
+
+LEAVES = {
+    "ended while it is loaded": (
+        "import os\nif 'PMI_RANK' in os.environ or 'OMPI_COMM_WORLD_RANK' in os.environ:\n"
+        "    os._exit(0)\n",
+        "pass",
+    ),
+    "nothing in the folder": (
+        "import glob, os\n",
+        "[os.remove(f) for f in glob.glob(os.environ['HOME'] + '/*.*')]; os._exit(0)",
+    ),
+    "pipes instead of results": (
+        "import os\n",
+        "[os.mkfifo(f\"{os.environ['HOME']}/outcome-{i}.json\") for i in range(9)]; os._exit(0)",
+    ),
+    "results of its own making": (
+        "import os\n",
+        "[open(f\"{os.environ['HOME']}/outcome-{i}.json\", 'w').write('{\"ending\": null}') "
+        "for i in range(9)]; os._exit(0)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "act"), LEAVES.values(), ids=LEAVES)
+def test_what_it_leaves_in_the_folder_is_no_pass(first: str, act: str) -> None:
+    result = graded(f"{first}{ASKED.right}    if {UNDER_MPI}:\n        {act}\n")
+    print(*lines(result), sep="\n")
+    assert not result.passed
+    assert result.checks[-1].name == "MPI"
+    assert result.checks[-1].wrong is not None
+
+
+def test_a_program_that_mpirun_starts_for_it_is_behind_walls(tmp_path: Path) -> None:
+    if "files" not in guards():
+        pytest.skip("this system has no Landlock: files are not guarded")
+    mine = tmp_path / "mine"
+    spawn = f"__import__('mpi4py.MPI').MPI.COMM_SELF.Spawn('/bin/sh', args=['-c', 'echo > {mine}'])"
+    graded(f"{ASKED.right}    if {UNDER_MPI} and rank == 0:\n        {spawn}\n")
+    assert not mine.exists()
+
+
+def test_without_mpi4py_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mpi_stage, "find_spec", lambda name: None)
+    assert "MPI skipped: there is no mpi4py: pip install mpi4py" in lines_of(graded(ASKED.right))
+
+
 def test_without_mpirun_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     result = graded(ASKED.right)
     assert result.passed
-    assert "MPI skipped: there is no mpirun" in "\n".join(lines(result))
+    assert 'there is no mpirun: pip install "collectives[mpich]"' in lines_of(result)
 
 
 def test_a_submission_with_wrong_values_is_not_run_there() -> None:

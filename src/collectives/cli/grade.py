@@ -45,6 +45,7 @@ def grade(
     """Grade an exercise on simulated ranks and on the MPI library, and name the mistake."""
     from collectives.teach import batch, feedback
     from collectives.teach.grader import exercise_of, read
+    from collectives.teach.source_text import printable
 
     if (file is None) == (everything is None):
         raise ValueError("wants a file to grade, or --all and a folder of submissions")
@@ -56,9 +57,9 @@ def grade(
         found = []
         for each in batch.graded(everything, graded):
             found.append(each)
-            said = each.problem if each.grade is None else feedback.heading(each.grade)
+            said = printable(each.problem) if not each.grade else feedback.heading(each.grade)
             diagnosis = each.grade.diagnosis.id if each.grade and each.grade.diagnosis else ""
-            print(f"{each.student:20} {said}  {diagnosis}", flush=True)
+            print(f"{printable(each.student):20} {said}  {diagnosis}", flush=True)
         batch.write(csv, found)
         print(f"{len(found)} submissions, {csv}")
         grades = [each.grade for each in found if each.grade is not None]
@@ -87,7 +88,10 @@ def _grade(source: str, asked: Exercise, quick: bool, mpi: bool, patience: float
     from collectives.teach.grader import grade_apart
     from collectives.teach.mpi_stage import on_mpi
 
-    result = grade_apart(source, asked, quick=quick, patience=patience)
+    try:
+        result = grade_apart(source, asked, quick=quick, patience=patience)
+    except ImportError as error:  # an optional package that is missing says how to get it
+        raise ValueError(str(error)) from None
     if mpi and not quick:
         on_mpi(result, patience)
     return result

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from collectives.comm import Array
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
+from collectives.oracle.cases import Case
 from collectives.oracle.trials import Seen
 from collectives.oracle.worlds import EAGER, Ending, ending
 from collectives.sim import (
@@ -23,7 +24,7 @@ from collectives.sim import (
     simulate,
 )
 from collectives.sim.kernel import Kernel
-from collectives.teach.clerk import Clerk, Message, TooMuchError
+from collectives.teach.clerk import SPARE, Clerk, Message, TooMuchError, stand_still
 from collectives.teach.learner_comm import SUBMISSION, Comm, watched_op
 from collectives.teach.scene import Scene, plain
 
@@ -64,6 +65,17 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True)
+class Pause:
+    """One rank that stands still for long before its `call`-th call, counted from 1."""
+
+    rank: int
+    call: int
+
+    def __str__(self) -> str:
+        return f"with rank {self.rank} slow before its call {self.call}"
+
+
+@dataclass(frozen=True)
 class Job:
     """What is asked of every rank: a function of the submission, on a case."""
 
@@ -88,7 +100,7 @@ class Attempt:
 
     Attributes
     ----------
-    case, network, inputs
+    case, network, inputs, pause
         What was asked.
     seen : list
         Per rank, what it was left with; empty where the run broke off.
@@ -100,8 +112,8 @@ class Attempt:
         Every end of every message, rank by rank.
     stuck, cycle : list
         Ranks that wait for ever, and those of them that wait in a circle.
-    unmatched : list of Message
-        Sends that nobody received.
+    unmatched, unwaited : list of Message
+        Sends that nobody received; requests that nobody waited for.
     line : int
         Where in the submission it broke off.
     early_line : int
@@ -115,6 +127,7 @@ class Attempt:
     case: Case
     network: Network
     inputs: Sequence[Array]
+    pause: Pause | None = None
     seen: list[Seen] = field(default_factory=list)
     ending: Ending | None = None
     error: BaseException | None = None
@@ -122,6 +135,7 @@ class Attempt:
     stuck: list[Stuck] = field(default_factory=list)
     cycle: list[int] = field(default_factory=list)
     unmatched: list[Message] = field(default_factory=list)
+    unwaited: list[Message] = field(default_factory=list)
     line: int = 0
     early_line: int = 0
     clocks: list[float] = field(default_factory=list)
@@ -135,25 +149,36 @@ class Attempt:
         return [m for m in self.messages if m.kind == "send" and rank in (None, m.rank)]
 
     @property
+    def volume(self) -> int:
+        """The bytes of all inputs, which a right submission may send a few times."""
+        if isinstance(self.case, Scene):
+            return sum(array.nbytes for arrays in self.case.arrays for array in arrays)
+        return sum(array.nbytes for array in self.inputs)
+
+    @property
     def finished(self) -> bool:
         return self.ending is None
 
 
 def attempt(
-    runner: Runner, job: Job, network: Network = EAGER, *, delays: Sequence[float] = ()
-) -> Attempt:
-    """Run a submission once, on `case.p` simulated ranks; some may come late by `delays`."""
-    found = Attempt(job.case, network, job.inputs)
-    buffers = _run(runner, found, lambda *rank: runner.call(rank[0], job, *rank[1:]), delays)
+    runner: Runner, job: Job, network: Network = EAGER, *, late: Sequence[float] = (),
+    pause: Pause | None = None,
+) -> Attempt:  # fmt: skip
+    """Run a submission once, on `case.p` simulated ranks; some may come so many seconds late."""
+    found = Attempt(job.case, network, job.inputs, pause)
+    buffers = _run(runner, found, lambda *rank: runner.call(rank[0], job, *rank[1:]), late)
     found.seen = [
         Seen(each.result, each.changed_input(), each.written_outside()) for each in buffers
     ]
     return found
 
 
-def play(runner: Runner, function: str, scene: Scene, network: Network = EAGER) -> Attempt:
+def play(
+    runner: Runner, function: str, scene: Scene, network: Network = EAGER, *,
+    pause: Pause | None = None,
+) -> Attempt:  # fmt: skip
     """Run a function that is no plain collective once, on simulated ranks."""
-    found = Attempt(scene, network, ())  # type: ignore[arg-type]
+    found = Attempt(scene, network, (), pause)  # type: ignore[arg-type]
     found.values = _run(
         runner, found, lambda *rank: runner.play(rank[0], function, scene, *rank[1:]), scene.late
     )
@@ -164,16 +189,18 @@ def _run(
     runner: Runner,
     found: Attempt,
     call: Callable[[Clerk, int, int], Any],
-    delays: Sequence[float],
+    late: Sequence[float],
 ) -> list[Any]:
     """Make a call on every rank and note what happened; return what they gave, if all did."""
     clerks: list[Clerk] = []
     given: list[Any] = [None] * found.case.p
 
     def program(comm: SimComm) -> None:
-        clerk = Clerk(comm)
+        pause = found.pause.call if found.pause and found.pause.rank == comm.rank else 0
+        clerk = Clerk(comm, most=SPARE + 64 * found.volume, pause=pause)
         clerks.append(clerk)
-        comm.me.clock = delays[comm.rank] if delays else 0.0
+        if late and late[comm.rank]:
+            stand_still(comm, late[comm.rank])
         given[comm.rank] = call(clerk, comm.rank, comm.size)
 
     try:
@@ -228,6 +255,7 @@ def _explain(found: Attempt, clerks: Sequence[Clerk]) -> None:
             for c in clerks
             if c.rank in error.waiting
         ]
+    found.unwaited = [message for clerk in clerks for message in clerk.open.values()]
     if clerks:
         kernel: Kernel = clerks[0].kernel
         pending = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectives.teach.grader import Grade, exercise_of, read
+from collectives.teach.source_text import printable
 
 COLUMNS = ("student", "exercise", "verdict", "check", "passed", "diagnosis", "text")
 
@@ -46,6 +47,9 @@ def graded(folder: Path, grade: Callable[[str, str], Grade]) -> Iterator[Submiss
             yield Submission(student, path, grade(source, path.stem))
         except (ValueError, OSError) as error:
             yield Submission(student, path, problem=str(error))
+        except Exception as error:  # one file that the grader cannot do with is not the whole class
+            problem = f"the grader failed: {type(error).__name__}: {error}"
+            yield Submission(student, path, problem=problem)
 
 
 def rows(found: Submission) -> Iterator[tuple[str, ...]]:
@@ -65,7 +69,7 @@ def rows(found: Submission) -> Iterator[tuple[str, ...]]:
 
 def write(path: Path, found: list[Submission]) -> None:
     """Write the table as CSV."""
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         for submission in found:
@@ -74,5 +78,5 @@ def write(path: Path, found: list[Submission]) -> None:
 
 def safe(text: str) -> str:
     """Return one line that no spreadsheet takes for a formula."""
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     return "'" + line if line[:1] in "=+-@" and line else line

@@ -76,6 +76,13 @@ class Cases:
                 if self.part.order:
                     yield replace(case, op=AFFINE)
 
+    def orders(self) -> Iterator[Case]:
+        """Yield cases for ranks that come in other orders."""
+        for case in (*self.plain(4), *self.plain(5)):
+            yield case
+            if self.part.order:
+                yield replace(case, op=AFFINE)
+
     def _with_options(self, case: Case) -> list[Case]:
         if self.part.counts and case.counts is None:
             case = replace(case, counts=(case.n,) * case.p)

@@ -13,11 +13,13 @@ from typing import Any, Final, TypeAlias
 
 from collectives.cost import Cost
 from collectives.oracle.cases import Case
-from collectives.oracle.worlds import EAGER, RENDEZVOUS
+from collectives.oracle.worlds import RENDEZVOUS
 from collectives.teach.attempt import Attempt, Here
 from collectives.teach.cases import Cases
+from collectives.teach.clerk import LONG
 from collectives.teach.exercise import Part
 from collectives.teach.grading import Check, Trials, Wrong
+from collectives.teach.orders import has_choice, race
 
 COUNTED: Final = ("traffic", "steps")
 """The checks that count what a right submission does."""
@@ -57,6 +59,8 @@ def _planned(trials: Trials, cases: Cases) -> Iterator[Plan]:
         yield "types", trials.wrong, cases.types()
     if "d" in part.checks:
         yield "safe", partial(trials.wrong, network=RENDEZVOUS), everywhere
+    if has_choice(trials.made.values()):
+        yield "any order", partial(race, trials), cases.orders()
     beyond = [case for case in reversed(everywhere) if case.p > 1]  # many ranks show more
     if {"c", "b"} & {*part.checks}:
         yield "traffic", partial(_traffic, trials), beyond
@@ -85,11 +89,11 @@ def fault(trials: Trials, case: Case) -> Wrong | None:
 def _early(trials: Trials, case: Case) -> Wrong | None:
     """Return who leaves a barrier that one rank has not reached."""
     for late in range(case.p):
-        found = trials(case, EAGER, late=late)
+        found = trials(case, late=tuple(LONG * (rank == late) for rank in range(case.p)))
         if found.ending is not None:
             return Wrong("ended", found.ending.text, found)
         for rank, clock in enumerate(found.clocks):
-            if clock < 1000.0:
+            if clock < LONG:
                 return Wrong("early", f"rank {rank} leaves before rank {late} has come", found)
     return None
 
@@ -108,8 +112,8 @@ def _traffic(trials: Trials, case: Case) -> Wrong | None:
     part, found = trials.part, trials(case)
     if not found.finished:
         return Wrong("ended", found.ending.text if found.ending else "", found)
-    wanted, sent = budget(part, case), found.sent()
-    messages, size = len(sent), sum(m.size for m in sent)
+    wanted, sent, width = budget(part, case), found.sent(), _width(found)
+    messages, size = len(sent), sum(m.nbytes for m in sent) // width
     if "b" in part.checks and size > wanted.volume:
         text = f"{size} elements sent, {wanted.volume} are enough"
         return Wrong("bytes", text, found, size, wanted.volume)
@@ -126,7 +130,7 @@ def _traffic(trials: Trials, case: Case) -> Wrong | None:
         return Wrong("busiest", f"{text}, {most:g} are enough", found, max(loads), most)
     links: dict[tuple[int, int | None], int] = {}
     for m in sent:
-        links[m.rank, m.peer] = links.get((m.rank, m.peer), 0) + m.size
+        links[m.rank, m.peer] = links.get((m.rank, m.peer), 0) + m.nbytes // width
     if part.link and max(links.values()) > (most := eval(part.link, {"__builtins__": {}}, names)):
         (source, dest), load = max(links.items(), key=lambda item: item[1])
         text = f"rank {source} sends {load} elements to rank {dest}, wants at most {most:g}"
@@ -134,10 +138,16 @@ def _traffic(trials: Trials, case: Case) -> Wrong | None:
     return None
 
 
+def _width(found: Attempt) -> int:
+    """Return the bytes of an element, whatever the types in which messages are sent."""
+    return int(found.inputs[0].itemsize)
+
+
 def _loads(found: Attempt) -> list[int]:
     """Return what each rank sends, or receives where that is more, in elements."""
     return [
-        max(sum(m.size for m in found.of(rank, kind)) for kind in ("send", "receive"))
+        max(sum(m.nbytes for m in found.of(rank, kind)) for kind in ("send", "receive"))
+        // _width(found)
         for rank in range(found.case.p)
     ]
 

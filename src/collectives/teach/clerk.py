@@ -17,8 +17,12 @@ from collectives.sim.comm import SimComm, SimRequest
 MOST_CALLS: Final = 10_000
 """Calls of one rank in one run."""
 
-MOST_BYTES: Final = 1 << 28
-"""Bytes that one rank may send, or ask room for, in one run."""
+SPARE: Final = 1 << 20
+"""Bytes that one rank may send, or ask room for, in one run, whatever the case."""
+
+
+LONG: Final = 1000.0
+"""Seconds for which a rank stands still; a message takes one."""
 
 
 class TooMuchError(RuntimeError):
@@ -77,12 +81,14 @@ class Clerk:
     ----------
     comm : SimComm
         The rank's own.
-    keep : bool
-        Whether to keep what was sent.
+    most : int
+        Bytes that the rank may send, or ask room for.
+    pause : int
+        The number of the call before which the rank stands still for long; 0 for none.
     """
 
-    def __init__(self, comm: SimComm, *, keep: bool = True) -> None:
-        self.comms, self.keep = [comm], keep
+    def __init__(self, comm: SimComm, *, most: int = SPARE, pause: int = 0) -> None:
+        self.comms, self.most, self.pause = [comm], most, pause
         self.me, self.kernel, self.rank = comm.me, comm.kernel, comm.rank
         self.log: list[Message] = []
         self.open: dict[int, Message] = {}
@@ -100,6 +106,8 @@ class Clerk:
         self.calls += 1
         if self.calls > MOST_CALLS:
             raise TooMuchError(f"rank {self.rank} made more than {MOST_CALLS} calls")
+        if self.calls == self.pause:
+            stand_still(self.comms[0], LONG)
         comm = self.comms[int(request["comm"])]
         if "split" in request:
             return self._split(comm, *request["split"]), []
@@ -118,8 +126,8 @@ class Clerk:
     def _post(self, comm: SimComm, part: dict[str, Any], outgoing: Any) -> int:
         dtype, size = np.dtype(str(part["dtype"])), int(part["size"])
         self.nbytes += dtype.itemsize * size
-        if self.nbytes > MOST_BYTES or size < 0 or dtype.hasobject:
-            raise TooMuchError(f"rank {self.rank} sent or received more than {MOST_BYTES} bytes")
+        if self.nbytes > self.most or size < 0 or dtype.hasobject:
+            raise TooMuchError(f"rank {self.rank} sent or received more than {self.most} bytes")
         peer, tag = part["peer"], part["tag"]
         message = Message(
             comm.me.index, part["kind"], str(part["call"]), self.line, self.calls,
@@ -130,7 +138,7 @@ class Clerk:
         self.waiting = [message]
         if message.kind == "send":
             payload = np.array(next(outgoing), dtype).reshape(size)
-            message.payload = payload.copy() if self.keep else None
+            message.payload = payload.copy()
             message.operation = comm._send(payload, int(peer), int(tag), message.call)
         else:
             room = np.empty(size, dtype)
@@ -161,6 +169,13 @@ class Clerk:
             return {"number": None}
         self.comms.append(part)
         return {"number": len(self.comms) - 1, "rank": part.rank, "size": part.size}
+
+
+def stand_still(comm: SimComm, seconds: float) -> None:
+    """Let a rank go on only when the others have had so long, or can go no further."""
+    comm.me.clock += seconds
+    nothing, room = np.empty(0), np.empty(0)  # it waits for a message that is sent only then
+    comm.private().Sendrecv(nothing, dest=comm.rank, recvbuf=room, source=comm.rank)
 
 
 def _in_world(comm: SimComm, peer: int | None) -> int | None:

@@ -55,13 +55,14 @@ class Diagnosis:
 
 
 EVERYWHERE: Final = (
-    "not-written", "wrong-signature", "pickle-and-buffer", "not-contiguous", "same-buffer-twice",
-    "in-place-not-said", "no-such-rank", "changed-before-wait", "used-before-wait", "dtype-differs",
-    "longer-than-buffer", "tags-differ", "synchronous-send", "send-before-receive",
-    "wrong-neighbour", "receive-before-send", "left-early", "deadlock", "unwaited-request",
-    "message-left-over", "endless-loop", "process-ended", "too-much-memory", "too-many-calls",
-    "too-many-bytes", "too-many-messages", "wrong-result", "wrong-answer", "misused",
-    "raised",
+    "not-written", "differs-on-mpi", "uses-the-library", "wrong-signature", "pickle-and-buffer",
+    "not-contiguous", "same-buffer-twice", "in-place-not-said", "no-such-rank",
+    "changed-before-wait", "used-before-wait", "shared-communicator", "count-of-bytes",
+    "dtype-differs", "longer-than-buffer", "tags-differ", "sends-to-itself", "synchronous-send",
+    "send-before-receive", "wrong-neighbour", "receive-before-send", "left-early", "deadlock",
+    "unwaited-request", "message-left-over", "endless-loop", "process-ended", "too-much-memory",
+    "too-many-calls", "too-many-bytes", "too-many-messages", "any-source", "wrong-result",
+    "wrong-answer", "misused", "raised",
 )  # fmt: skip
 """The diagnoses whose rules ask nothing about a collective, in the order of their trial."""
 

@@ -23,6 +23,8 @@ from collectives.teach.checks import budget, fault
 from collectives.teach.clerk import Message
 from collectives.teach.exercise import Exercise, Part
 from collectives.teach.grading import Trials, Wrong
+from collectives.teach.judging import alike
+from collectives.teach.orders import pauses
 from collectives.teach.scene import Scene
 from collectives.teach.source_text import SourceText
 
@@ -97,6 +99,8 @@ class Evidence(SourceText):
         if case.reduces and case.op is SUM and counts is not None and counts[element].max() < 9:
             sums = [named(Counter(dict(enumerate(map(int, x)))).elements()) for x in (
                 counts[element], np.ones(case.p, int))]  # fmt: skip
+            if sums[0] == sums[1]:
+                return f"{place} holds a sum of all ranks, but of other elements than wanted"
             return f"{place} holds {sums[0]}, wants {sums[1]} (ranks)"
         if not case.reduces:
             return (
@@ -166,6 +170,15 @@ class Evidence(SourceText):
     def divides(self) -> bool:
         """Whether the vector has p equal blocks."""
         return self.case.by_blocks or self.case.n % self.p == 0
+
+    @cached_property
+    def order_matters(self) -> bool:
+        """Whether a rank that stands still changes what is left."""
+        plain = _left(self.attempt)
+        return not all(
+            alike(_left(self.trials(self.case, self.attempt.network, pause=pause)), plain, 1e-9)
+            for pause in pauses(self.attempt)
+        )
 
     # ------------------------------------------------------------------ who is where
 
@@ -334,3 +347,9 @@ class Evidence(SourceText):
     def receive_lines(self) -> list[int]:
         received = [m for m in self.attempt.messages if m.kind == "receive"]
         return list(dict.fromkeys(message.line for message in received))
+
+
+def _left(found: Attempt) -> list[object]:
+    """Return what a run left everywhere, as plain lists."""
+    results = [None if seen.result is None else seen.result.tolist() for seen in found.seen]
+    return [found.finished, results, found.values]

@@ -12,6 +12,7 @@ from collectives.draw.text import WIDTH, bold
 from collectives.teach.diagnosis import Diagnosis
 from collectives.teach.evidence import Evidence
 from collectives.teach.grader import Grade
+from collectives.teach.source_text import printable
 
 
 def hints(grade: Grade) -> list[str]:
@@ -24,14 +25,13 @@ def hints(grade: Grade) -> list[str]:
 def lines(grade: Grade, *, given: int = 1) -> Iterator[str]:
     """Yield what is printed of a grade, with the last of the `given` hints."""
     yield heading(grade)
-    diagnosis, evidence = grade.diagnosis, grade.evidence
-    if diagnosis is not None and evidence is not None:
-        yield from _said("what", diagnosis.said(evidence))
-        yield from _said("why", diagnosis.why)
-        if grade.on_mpi:
+    if grade.diagnosis is not None:
+        yield from _said("what", grade.said)
+        yield from _said("why", grade.diagnosis.why)
+        if grade.on_mpi and not _is(grade.diagnosis, "differs-on-mpi"):
             yield from _said("on MPI", grade.on_mpi)
         if look := looked_at(grade):
-            yield from _said("look", look)
+            yield from _said("look", look, most=1)
         ladder = hints(grade)
         number = max(1, min(given, len(ladder)))
         more = "   (--hint: the next one)" if number < len(ladder) else "   (--give-up: a solution)"
@@ -57,12 +57,10 @@ def heading(grade: Grade) -> str:
 
 def looked_at(grade: Grade) -> str:
     """Return the line to look at, with its number."""
-    if grade.diagnosis is None or grade.evidence is None:
+    lines = grade.source.splitlines()
+    if not 0 < grade.look <= len(lines):
         return ""
-    number = grade.diagnosis.look(grade.evidence)
-    if not 0 < number <= len(grade.evidence.lines):
-        return ""
-    return f"line {number}: {grade.evidence.lines[number - 1].strip()}"
+    return f"line {grade.look}: {lines[grade.look - 1].strip()[:200]}"
 
 
 def summary(grade: Grade) -> str:
@@ -74,7 +72,8 @@ def summary(grade: Grade) -> str:
     words = [f"{held}/{asked} checks on {grade.where or 'simulated ranks'}"]
     if failed:
         values = {"value", "ranks", "lengths", "roots", "types", "answers", "loads"}
-        values_right = not values & {name.rpartition(": ")[2] for name in failed}
+        open_ = {c.name.rpartition(": ")[2] for c in grade.checks if c.wrong or c.skipped}
+        values_right = not values & open_
         words.append("values right" if values_right and held else "values not right yet")
         words.append(f"failed: {', '.join(failed)}")
     return "; ".join([*words, *skipped])
@@ -85,7 +84,8 @@ def more(grade: Grade) -> Iterator[str]:
     for check in grade.checks:
         state = "skipped" if check.skipped else "PASS" if check.wrong is None else "FAIL"
         detail = check.skipped or (check.wrong.text if check.wrong else "")
-        yield f"  {state:8}{check.name:14} {check.tried:3} cases  {' '.join(detail.split())}"
+        detail = printable(" ".join(detail.split()))
+        yield f"  {state:8}{check.name:14} {check.tried:3} cases  {detail}"
     if grade.evidence is not None and grade.evidence.wrong.attempt is not None:
         yield from told(grade.evidence)
 
@@ -111,14 +111,14 @@ def told(evidence: Evidence) -> Iterator[str]:
 
 def document(grade: Grade) -> dict[str, Any]:
     """Return a grade as plain data."""
-    evidence, diagnosis = grade.evidence, grade.diagnosis
+    diagnosis = grade.diagnosis
     return {
         "exercise": grade.exercise.name,
         "id": grade.exercise.id,
         "verdict": grade.verdict,
         "passed": grade.passed,
         "diagnosis": diagnosis.id if diagnosis else "",
-        "what": diagnosis.said(evidence) if diagnosis and evidence else "",
+        "what": grade.said,
         "why": diagnosis.why if diagnosis else "",
         "look": looked_at(grade),
         "predicted": grade.predicted,
@@ -167,9 +167,10 @@ def same(said: str, answer: str) -> bool:
         return said.strip().lower() == answer.strip().lower()
 
 
-def _said(label: str, text: str) -> Iterator[str]:
-    """Yield one entry, on as few lines as it needs and no more than two."""
-    wrapped = textwrap.wrap(" ".join(text.split()), WIDTH - 12, max_lines=2, placeholder=" ...")
+def _said(label: str, text: str, most: int = 2) -> Iterator[str]:
+    """Yield one entry, on as few lines as it needs and at `most` so many."""
+    words = printable(" ".join(text.split()))
+    wrapped = textwrap.wrap(words, WIDTH - 12, max_lines=most, placeholder=" ...")
     for i, line in enumerate(wrapped):
         yield f"  {label if i == 0 else '':10}{line}"
 
@@ -179,5 +180,5 @@ def _is(diagnosis: Diagnosis | None, name: str) -> bool:
 
 
 def _xml(text: str) -> str:
-    """Leave out what XML cannot hold."""
-    return "".join(c for c in text if c >= " " or c in "\t\n")
+    """Replace what XML cannot hold."""
+    return printable(text)

@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import ast
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from collectives.registry import COLLECTIVES
-from collectives.teach.attempt import Here, Runner, SubmissionError, functions_of
+from collectives.teach.attempt import Attempt, Here, Pause, Runner, SubmissionError, functions_of
 from collectives.teach.checks import checks
 from collectives.teach.diagnosis import Diagnosis, diagnose
 from collectives.teach.evidence import Evidence
 from collectives.teach.exercise import Exercise, Part, exercise, exercises
 from collectives.teach.grading import Check, Trials, Wrong
+from collectives.teach.orders import has_choice
 from collectives.teach.scene import Ask
+from collectives.teach.source_text import parsed
+
+_MOST_TEXT: Final = 1 << 18
+"""Bytes of a submission."""
+
+Judge = Callable[[Ask], Iterator[Wrong]]
+"""Asks a submission and yields what is wrong."""
 
 
 @dataclass
@@ -35,8 +43,12 @@ class Grade:
         In the order in which they were made, of all functions.
     evidence, diagnosis : Evidence, Diagnosis or None
         The first fault, and what it is.
+    said, look : str, int
+        What a learner reads of it first, and the line to look at; 0 if none.
     predicted : str
         What the learner predicted; empty if nothing.
+    played : list of (Part, Attempt)
+        The scenes of its judges.
     where : str
         Where it ran, where not on simulated ranks only.
     on_mpi : str
@@ -48,9 +60,17 @@ class Grade:
     checks: list[Check] = field(default_factory=list)
     evidence: Evidence | None = None
     diagnosis: Diagnosis | None = None
+    said: str = ""
+    look: int = 0
     predicted: str = ""
+    played: list[tuple[Part, Attempt]] = field(default_factory=list)
     where: str = ""
     on_mpi: str = ""
+
+    def name(self, evidence: Evidence) -> None:
+        """Name a fault and put it into words, as long as the submission can still be run."""
+        self.evidence, self.diagnosis = evidence, diagnose(evidence)
+        self.said, self.look = self.diagnosis.said(evidence), self.diagnosis.look(evidence)
 
     @property
     def verdict(self) -> str:
@@ -74,10 +94,7 @@ def exercise_of(source: str, stem: str = "") -> Exercise:
     """Return the exercise that a submission is for: by its name, or by its functions."""
     if stem in exercises():
         return exercise(stem)
-    try:
-        defined = {n.name for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)}
-    except SyntaxError:
-        defined = set()
+    defined = {n.name for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)}
     for each in exercises().values():
         if defined.issuperset(each.functions):
             return each
@@ -89,11 +106,16 @@ def exercise_of(source: str, stem: str = "") -> Exercise:
 
 def read(path: Path) -> str:
     """Return the text of a submission; ValueError where it is none."""
+    if not path.is_file():  # a named pipe would be waited for
+        raise ValueError(f"{path.name} is no ordinary file")
+    with path.open("rb") as file:
+        data = file.read(_MOST_TEXT + 1)
+    if len(data) > _MOST_TEXT:
+        raise ValueError(f"{path.name} is longer than {_MOST_TEXT} bytes")
     try:
-        text = path.read_bytes()[: 1 << 20].decode()
+        return data.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text: {error}") from None
-    return text
+        raise ValueError(f"{path.name} is no text: {error}") from None
 
 
 def grade(
@@ -103,7 +125,6 @@ def grade(
     *,
     quick: bool = False,
     seed: int | None = None,
-    judge: Callable[[Part, Any], Any] | None = None,
 ) -> Grade:
     """Grade a submission's text on simulated ranks.
 
@@ -129,10 +150,10 @@ def grade(
             for check in made:
                 check.name = f"{part.function}: {check.name}"
         result.checks += made
+        result.played += [(part, found) for found in trials.played]
         first = next((check.wrong for check in made if check.wrong is not None), None)
         if first is not None and result.evidence is None:
-            result.evidence = Evidence(asked, part, source, trials, first)
-            result.diagnosis = diagnose(result.evidence)
+            result.name(Evidence(asked, part, source, trials, first))
     return result
 
 
@@ -163,8 +184,7 @@ def _unloadable(source: str, asked: Exercise, error: SubmissionError) -> Grade:
     wrong = Wrong(kind, str(error), got=error.line)
     result = Grade(asked, source, [Check("loads", 1, wrong)], predicted=_prediction(source))
     trials = Trials(Here({}), asked.parts[0])
-    result.evidence = Evidence(asked, asked.parts[0], source, trials, wrong)
-    result.diagnosis = diagnose(result.evidence)
+    result.name(Evidence(asked, asked.parts[0], source, trials, wrong))
     return result
 
 
@@ -180,16 +200,30 @@ def _judged(trials: Trials) -> list[Check]:
     from importlib import import_module
 
     module, _, name = trials.part.judge.partition(":")
-    check = Check("answers")
+    judge, check = getattr(import_module(module), name), Check("answers")
     try:
-        judged = getattr(import_module(module), name)(Ask(trials, check))
-        check.wrong = next(iter(judged), None)
+        check.wrong = next(iter(judge(Ask(trials, check))), None)
+        if check.wrong is None and has_choice(trials.made.values()):
+            check.wrong = next(_races(judge, trials, check), None)
     except SubmissionError as error:
         kind = "missing" if error.name == "NotImplementedError" else error.kind
         check.wrong = Wrong(kind, str(error), got=error.line)
-    if check.wrong is not None and check.wrong.kind in ("bytes", "messages"):
-        return [Check("answers", check.tried), Check("traffic", check.tried, check.wrong)]
+    found = check.wrong
+    if found is not None and found.kind in ("bytes", "messages"):
+        return [Check("answers", check.tried), Check("traffic", check.tried, found)]
+    if found is not None and found.attempt is not None and found.attempt.cycle:
+        stopped = Check("answers", check.tried, skipped="the run does not end")
+        return [stopped, Check("safe", check.tried, found)]
     return [check]
+
+
+def _races(judge: Judge, trials: Trials, check: Check) -> Iterator[Wrong]:
+    """Let a judge look again while messages come in other orders."""
+    for rank in range(4):
+        for call in range(1, 5):
+            pause = Pause(rank, call)
+            for found in judge(Ask(trials, check, pause)):
+                yield Wrong("race", f"{pause}: {found.text}", found.attempt)
 
 
 # ------------------------------------------------------------------ the text
@@ -197,7 +231,7 @@ def _judged(trials: Trials) -> list[Check]:
 
 def _static(source: str, part: Part, runner: Runner) -> list[Check]:
     """Return what is wrong before anything has run."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     defined = [n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
     if part.function not in defined:
         text = f"there is no function {part.function}"
@@ -232,13 +266,9 @@ def _used(node: ast.AST) -> str:
 
 def _prediction(source: str) -> str:
     """Return what ``PREDICTION = ...`` says in a submission."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return ""
-    for node in tree.body:
+    for node in parsed(source).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             names = [each.id for each in node.targets if isinstance(each, ast.Name)]
             if "PREDICTION" in names and node.value.value is not None:
-                return str(node.value.value)
+                return str(node.value.value)[:60]
     return ""

@@ -17,7 +17,7 @@ from collectives.oracle.findings import wrong_values
 from collectives.oracle.payloads import exact
 from collectives.oracle.worlds import EAGER
 from collectives.sim import Network
-from collectives.teach.attempt import Attempt, Job, Runner, attempt, play
+from collectives.teach.attempt import Attempt, Job, Pause, Runner, attempt, play
 from collectives.teach.exercise import Part
 from collectives.teach.scene import Scene
 
@@ -30,7 +30,7 @@ class Wrong:
     ----------
     kind : str
         ``value``, ``input``, ``outside``, ``early``, ``ended``, ``messages``, ``bytes``,
-        ``steps``, ``busiest``, ``link``, ``less``, or what a judge calls it.
+        ``steps``, ``busiest``, ``link``, ``less``, ``race``, or what a judge calls it.
     text : str
         What was seen.
     attempt : Attempt or None
@@ -81,6 +81,8 @@ class Trials:
         Of the inputs.
     reference : Trials or None
         The runs of the solution, once they have been asked for.
+    played : list of Attempt
+        The scenes that a judge has asked for, with the values as they were given.
     """
 
     runner: Runner
@@ -88,25 +90,26 @@ class Trials:
     seed: int = 0
     made: dict[Any, Attempt] = field(default_factory=dict)
     reference: Trials | None = None
+    played: list[Attempt] = field(default_factory=list)
 
     def __call__(
         self,
         case: Case | Scene,
         network: Network = EAGER,
         payload: str = "random",
-        late: int | None = None,
+        late: tuple[float, ...] = (),
+        pause: Pause | None = None,
     ) -> Attempt:
-        """Run a case; `late` is a rank that comes a thousand seconds after the others."""
-        key = (case, network, payload, late)
+        """Run a case; `late`: how many seconds each rank comes late."""
+        key = (case, network, payload, late, pause)
         if key in self.made:
             return self.made[key]
         if isinstance(case, Scene):
-            self.made[key] = play(self.runner, self.part.function, case, network)
+            self.made[key] = play(self.runner, self.part.function, case, network, pause=pause)
         else:
             inputs = tuple(PAYLOADS[payload](case, self.seed))
-            delays = [1000.0 * (rank == late) for rank in range(case.p)] if late is not None else []
             job = Job(self.part.function, case, inputs)
-            self.made[key] = attempt(self.runner, job, network, delays=delays)
+            self.made[key] = attempt(self.runner, job, network, late=late, pause=pause)
         return self.made[key]
 
     def wrong(self, case: Case, network: Network = EAGER) -> Wrong | None:

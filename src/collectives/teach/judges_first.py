@@ -27,6 +27,9 @@ def hello_ranks(ask: Ask) -> Iterator[Wrong]:
             if any(m.kind == "receive" and m.peer is None for m in found.messages):
                 text = "rank 0 receives from any rank: the order is that of arrival"
                 yield Wrong("answer", text, found, diagnosis="order-of-arrival")
+            if found.values[0] is None:
+                text = "rank 0 gives None, wants a list of lines"
+                yield Wrong("answer", text, found, diagnosis="printed-not-returned")
             if any(value is not None for value in found.values[1:]):
                 text = f"rank 1 gives {brief(found.values[1])}, wants None"
                 yield Wrong("answer", text, found, diagnosis="everybody-prints")
@@ -47,6 +50,9 @@ def first_letter(ask: Ask) -> Iterator[Wrong]:
         if isinstance(got, str) and got.startswith(text) and len(got) > length:
             said = f"{len(got)} characters instead of {length}: {brief(got)}"
             yield Wrong("answer", said, found, diagnosis="longer-than-the-letter")
+        if got == repr(text.encode()):
+            said = "the last rank gives bytes, wants a str"
+            yield Wrong("answer", said, found, diagnosis="bytes-for-text")
         yield from differs(found, [*[None] * (p - 1), text])
 
 

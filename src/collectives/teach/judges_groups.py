@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from collectives.comm import Array
 from collectives.oracle.worlds import EAGER, RENDEZVOUS
+from collectives.registry import find
+from collectives.sim import simulate
 from collectives.teach.attempt import Attempt, SubmissionError
 from collectives.teach.grading import Wrong
 from collectives.teach.judging import array, brief, broken_off, differs, more_than, near
@@ -16,6 +19,12 @@ from collectives.teach.scene import Ask
 
 SHAPES = ((4, 2), (6, 3), (8, 4), (6, 2), (3, 4))
 """Ranks, and ranks per node."""
+
+SIX = (
+    "the rank in the node", "the size of the node", "the rank in the rail", "the size of the rail",
+    "the sum over the node", "the sum over the rail",
+)  # fmt: skip
+"""What a rank gives in F1."""
 
 # ------------------------------------------------------------------ F1 split_world
 
@@ -27,11 +36,18 @@ def split_world(ask: Ask) -> Iterator[Wrong]:
         found = ask.ranks([(x,) for x in numbers], per_node, network=RENDEZVOUS)
         yield from broken_off(found)
         wanted = [_place(rank, numbers, per_node) for rank in range(p)]
-        text = f"rank {{}} of {p}, {per_node} per node: {{}}, wants {{}}"
         for rank, (got, right) in enumerate(zip(found.values, wanted, strict=True)):
             if got != right:
-                said = text.format(rank, brief(got), right)
-                yield Wrong("answer", said, found, diagnosis=_misplaced(found, wanted))
+                text = f"rank {rank} of {p}, {per_node} per node: {_item(got, right)}"
+                yield Wrong("answer", text, found, diagnosis=_misplaced(found, wanted))
+
+
+def _item(got: Any, right: list[int]) -> str:
+    """Say which of the six numbers is wrong."""
+    if not isinstance(got, list) or len(got) != len(right):
+        return f"{brief(got)}, wants six ints"
+    first = [x == y for x, y in zip(got, right, strict=True)].index(False)
+    return f"{SIX[first]} is {brief(got[first])}, wants {right[first]}"
 
 
 def _place(rank: int, numbers: list[Array], per_node: int) -> list[int]:
@@ -50,7 +66,9 @@ def _misplaced(found: Attempt, wanted: list[list[int]]) -> str:
         return "order-in-group"
     swapped = [[w[2], w[3], w[0], w[1], w[5], w[4]] for w in wanted]
     both = all(v[4] == v[5] for v in values)
-    if all(v[4] == v[5] == total for v in values) and len(wanted) > wanted[0][1]:
+    is_whole = [all(v[4] == total for v in values), all(v[5] == total for v in values)]
+    is_part = [len(wanted) > wanted[0][1], len(wanted) > wanted[0][3]]
+    if any(whole and part for whole, part in zip(is_whole, is_part, strict=True)):
         return "whole-world"
     return "groups-swapped" if values == swapped or both else ""
 
@@ -73,6 +91,10 @@ def hierarchical(ask: Ask) -> Iterator[Wrong]:
             if len(factors) == 1 and factors != {1.0}:
                 text = f"all sums are {factors.pop():g} times too large"
                 yield Wrong("answer", text, found, diagnosis="factor-of-the-node")
+            blended = np.tile(total.reshape(per_node, -1).sum(axis=0), per_node)
+            if p > per_node and all(near(value, blended) for value in found.values):
+                text = "each part is the sum of all parts of the vector"
+                yield Wrong("answer", text, found, diagnosis="whole-world")
             yield from differs(found, [total] * p)
         yield from _crossing(found, p, per_node, n)
 
@@ -145,6 +167,31 @@ def compressed(ask: Ask) -> Iterator[Wrong]:
             wide = any(m.dtype.itemsize > 2 for m in found.sent())
             text = f"{sent} bytes sent, {allowed} are enough"
             yield Wrong("bytes", text, found, sent, allowed, "wide-messages" if wide else "")
+
+
+def same_sum(ask: Ask) -> Iterator[Wrong]:
+    """Have sums of two algorithms compared: of one sign, of terms that cancel, and a wrong one."""
+    for p in (4, 8, 5):
+        positive = ask.random.uniform(1, 1000, (p, 40)).astype(np.float32)
+        cancelling = positive.copy()
+        cancelling[-1] = 0.01 - cancelling[:-1].sum(axis=0)
+        for terms, named in ((positive, "bits-compared"), (cancelling, "error-of-the-terms")):
+            sums = [_total(name, terms).tolist() for name in ("ring", "recursive_doubling")]
+            if ask(*sums, terms.tolist()) is not True:
+                text = f"two right sums of {p} vectors, in another order, are told to differ"
+                yield Wrong("answer", text, diagnosis=named)
+        sums[1][7] += 1e-3 * float(np.abs(cancelling[:, 7]).sum())
+        if ask(*sums, cancelling.tolist()) is not False:
+            text = f"a sum of {p} vectors that is off by 1e-3 of its terms is told to be right"
+            yield Wrong("answer", text, diagnosis="wrong-sum-passed")
+
+
+def _total(name: str, terms: Array) -> Array:
+    """Return the sum of vectors as an algorithm makes it, on simulated ranks."""
+    algorithm, total = find("allreduce", name).function, np.empty_like(terms)
+    simulate(lambda comm: algorithm(comm, terms[comm.rank], total[comm.rank]), len(terms))
+    first: Array = total[0]
+    return first
 
 
 # ------------------------------------------------------------------ H3 cupy_ring

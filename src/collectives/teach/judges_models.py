@@ -34,8 +34,8 @@ def choose(ask: Ask) -> Iterator[Wrong]:
                 said = ask(p, nbytes, alpha, 1 / rate)
                 call = f"choose({p}, {nbytes}, {alpha:g}, {1 / rate:g})"
                 if said not in CHOICES:
-                    text = f"{call} is {brief(said)}, wants one of {', '.join(CHOICES)}"
-                    yield Wrong("answer", text)
+                    text = f"{call} is {brief(said)}, which is none of {', '.join(CHOICES)}"
+                    yield Wrong("answer", text, diagnosis="no-such-name")
                     return
                 chosen[p, nbytes] = said
                 times = {name: _time(name, p, nbytes, alpha, 1 / rate) for name in CHOICES}
@@ -239,10 +239,28 @@ def finish_times(ask: Ask) -> Iterator[Wrong]:
                 said = ask(starts, step, steps)
                 if near(said, wanted):
                     continue
-                alone = [start + steps * step for start in starts]
-                name = "late-rank-alone" if near(said, alone) else "wrong-answer"
-                text = f"{steps} steps of {step:g} s, begun at {brief(starts)}: {brief(said)}"
+                name = _misjudged(said, starts, steps, step)
+                text = f"{steps} step(s) of {step:g} s, begun at {brief(starts)}: {brief(said)}"
                 yield Wrong("answer", f"{text}, simulated {brief(wanted)}", diagnosis=name)
+
+
+def _misjudged(said: Any, starts: list[float], steps: int, step: float) -> str:
+    """Return which mistake gives these times."""
+    alone = [start + steps * step for start in starts]
+    left, right = list(starts), list(starts)
+    for _ in range(steps):
+        left = [max(left[r], left[r - 1]) + step for r in range(len(left))]
+        right = [max(right[r - 1], right[r]) + step for r in range(len(right))]
+        right = right[1:] + right[:1]
+    mistakes = {
+        "late-rank-alone": alone,
+        "all-wait-at-once": [max(alone)] * len(alone),
+        "one-neighbour-only": left,
+        "one-neighbour-only ": right,
+    }
+    return next(
+        (name.strip() for name, times in mistakes.items() if near(said, times)), "wrong-answer"
+    )
 
 
 def _ring_with_delays(starts: list[float], steps: int, step: float = 1.0) -> list[float]:

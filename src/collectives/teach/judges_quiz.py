@@ -98,8 +98,8 @@ def meaning(ask: Ask) -> Iterator[Wrong]:
         if said == answer(item):
             continue
         if said not in KINDS:
-            yield Wrong("answer", f"item {number}: {brief(said)}, wants one of {', '.join(KINDS)}")
-            return
+            text = f"item {number}: {brief(said)} is none of {', '.join(KINDS)}"
+            yield Wrong("answer", text, diagnosis="no-such-name")
         yield Wrong("answer", f"item {number}: it is not {said}", diagnosis=_mixed_up(said, item))
 
 
@@ -144,6 +144,10 @@ def detective(ask: Ask) -> Iterator[Wrong]:
     if not all(right):
         number = right.index(False)
         said = diagnoses().get(str(given[number]))
-        but = f": {said.mistake} would look otherwise" if said else ""
-        text = f"{sum(right)} of {len(right)} solved; case {number + 1} is another{but}"
+        if said is None:
+            text = f"case {number + 1}: {brief(given[number])} is none of the names"
+            yield Wrong("answer", text, diagnosis="no-such-name")
+            return
+        text = f"{sum(right)} of {len(right)} solved; case {number + 1} is another: "
+        text += f"{said.mistake} would look otherwise"
         yield Wrong("answer", text, diagnosis="wrong-suspect")

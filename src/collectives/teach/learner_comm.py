@@ -248,7 +248,9 @@ def watched_op(op: Op, comm: Comm, say: Callable[[int], None]) -> Op:
 
 
 class _WatchedOp(Op):
-    def __call__(self, lower: Array, higher: Array, out: Array) -> Array:
+    def __call__(self, lower: Array, higher: Array, out: Array | None = None) -> Array:
+        if out is None:
+            raise TypeError("op(lower, higher, out=x) wants out: the array that gets the result")
         return self.ufunc(lower, higher, out)  # type: ignore[no-any-return]
 
     def check(self, dtype: np.dtype[Any]) -> None:

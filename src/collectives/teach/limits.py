@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 MEMORY: Final = 1 << 30
@@ -26,8 +27,16 @@ PROCESSOR: Final = 60
 """Seconds of processor time of one rank, over all its runs."""
 
 
-def limit(*, memory: int = MEMORY, processor: int = PROCESSOR) -> None:
-    """Limit what this process may take; a limit that is lower already stays."""
+def limit(*, memory: int = MEMORY, processor: int = PROCESSOR, data: int = 0) -> None:
+    """Limit what this process may take; a limit that is lower already stays.
+
+    Parameters
+    ----------
+    memory, processor : int
+        Bytes of address space, and seconds.
+    data : int
+        Bytes of private memory besides what it has now, on Linux; 0 for no limit.
+    """
     wanted = {
         resource.RLIMIT_AS: memory,
         resource.RLIMIT_CPU: processor,
@@ -35,6 +44,9 @@ def limit(*, memory: int = MEMORY, processor: int = PROCESSOR) -> None:
         resource.RLIMIT_NOFILE: 256,
         resource.RLIMIT_CORE: 0,
     }
+    if data and os.path.exists("/proc/self/statm"):
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+        wanted[resource.RLIMIT_DATA] = pages * resource.getpagesize() + data
     for name, most in wanted.items():
         _, hard = resource.getrlimit(name)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -54,10 +66,8 @@ def lock_in(writable: Sequence[str] = (), *, mpi: bool = False) -> None:
     """
     if not sys.platform.startswith("linux"):
         return
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    _confine_files(libc, writable)
-    _forbid_calls(libc, _FORBIDDEN if mpi else _FORBIDDEN | _NOT_FOR_MPI)
+    confine_files(writable)
+    _forbid_calls(ctypes.CDLL(None), _FORBIDDEN if mpi else _FORBIDDEN | _NOT_FOR_MPI)
 
 
 @cache
@@ -104,7 +114,12 @@ _CHANGES = sum(1 << bit for bit in (1, *range(4, 13)))
 """Write to a file; remove a folder or file; make a node of any kind."""
 
 
-def _confine_files(libc: Any, writable: Sequence[str]) -> None:
+def confine_files(writable: Sequence[str]) -> None:
+    """Let this process, and whatever it starts, write to given places only."""
+    if not sys.platform.startswith("linux"):
+        return
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     version = libc.syscall(_CREATE, None, 0, 1)
     if version < 1:
         return
@@ -133,6 +148,7 @@ _FORBIDDEN: Final[dict[str, tuple[int, int | None]]] = {  # on x86_64, on aarch6
 }  # fmt: skip
 
 _NOT_FOR_MPI: Final[dict[str, tuple[int, int | None]]] = {
+    "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
     "socket": (41, 198), "socketpair": (53, 199), "connect": (42, 203), "shmget": (29, 194),
     "pidfd_getfd": (438, 438), "prlimit64": (302, 261),
 }  # fmt: skip

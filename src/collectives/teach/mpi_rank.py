@@ -7,7 +7,6 @@ of each. The grader reads that as plain bytes and judges by itself.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -18,14 +17,16 @@ import numpy as np
 
 from collectives.comm import Array
 from collectives.launch import abort_on_error
-from collectives.oracle.cases import Buffers, Case
+from collectives.oracle.buffers import Buffers
 from collectives.oracle.worlds import EAGER, RENDEZVOUS, Ending
 from collectives.teach.attempt import PATTERN, functions_of
 from collectives.teach.limits import limit, lock_in
+from collectives.teach.mpi_launch import MEMORY, writable
 from collectives.teach.rank import case_of
+from collectives.teach.scene import plain
 
-MEMORY = 8 << 30
-"""Bytes of address space: MPI libraries map much that they hardly use."""
+DATA = 1 << 30
+"""Bytes that a submission may take besides what the MPI library has."""
 
 
 def main() -> None:
@@ -38,11 +39,20 @@ def main() -> None:
             np.load(folder / f"input-{number}.npz", allow_pickle=False)
             for number in range(len(plan["cases"]))
         ]
-        arrays = [[each[str(rank)] for rank in range(len(each))] for each in inputs]
+        arrays = [
+            [_given(each, rank) for rank in range(words["p"])]
+            for each, words in zip(inputs, plan["cases"], strict=True)
+        ]
         _run(folder, plan, source, arrays)
 
 
-def _run(folder: Path, plan: dict[str, Any], source: str, inputs: list[list[Array]]) -> None:
+def _given(inputs: Any, rank: int) -> list[Array]:
+    """Return the arrays of one rank."""
+    mine = [name for name in inputs if name.startswith(f"{rank}-")]
+    return [inputs[f"{rank}-{number}"] for number in range(len(mine))]
+
+
+def _run(folder: Path, plan: dict[str, Any], source: str, inputs: list[list[list[Array]]]) -> None:
     from collectives.oracle.mpi_world import OnMpi
 
     world = OnMpi(patience=plan["patience"])
@@ -52,17 +62,15 @@ def _run(folder: Path, plan: dict[str, Any], source: str, inputs: list[list[Arra
         _write(folder / "hang.json", {"kind": story.kind, "text": story.text})
 
     world.on_hang = tell
-    limit(memory=MEMORY)
-    writable = [str(folder), "/dev/null", *(["/dev/shm"] if os.path.isdir("/dev/shm") else [])]
-    lock_in(writable, mpi=True)
+    if is_first:
+        _write(folder / "now.json", {"library": world.name})
+    limit(memory=MEMORY, data=DATA)
+    lock_in(writable(str(folder)), mpi=True)
     functions = functions_of(source)
     for number, (words, arrays) in enumerate(zip(plan["cases"], inputs, strict=True)):
-        if is_first:
-            _write(folder / "now.json", {"case": number, "library": world.name})
-        case = case_of(words["case"])
-        program = partial(called, functions[words["function"]], case, arrays)
+        program = partial(called, functions[words["function"]], words, arrays)
         network = RENDEZVOUS if words["synchronous"] else EAGER
-        outcome = world.run(program, case.p, network=network)
+        outcome = world.run(program, words["p"], network=network)
         if is_first:
             for rank, result in enumerate(outcome.results):
                 if result is not None:
@@ -74,9 +82,14 @@ def _run(folder: Path, plan: dict[str, Any], source: str, inputs: list[list[Arra
             break
 
 
-def called(function: Any, case: Case, inputs: Sequence[Array], comm: Any) -> bytes:
-    """Make the call of one rank; return its buffers."""
-    buffers = Buffers(case, comm.rank, inputs[comm.rank], PATTERN)
+def called(
+    function: Any, words: dict[str, Any], inputs: Sequence[Sequence[Array]], comm: Any
+) -> bytes:
+    """Make the call of one rank; return its buffers, or what it gives."""
+    if "case" not in words:
+        value = function(comm, *inputs[comm.rank], *words["words"])
+        return json.dumps(plain(value)).encode()
+    buffers = Buffers(case_of(words["case"]), comm.rank, inputs[comm.rank][0], PATTERN)
     buffers.run(function, comm)
     return buffers.sent.whole.tobytes() + buffers.received.whole.tobytes()
 

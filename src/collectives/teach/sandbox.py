@@ -15,18 +15,23 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any, Final
 
 from collectives.comm import Array
-from collectives.oracle.cases import Buffers
+from collectives.oracle.buffers import Buffers
 from collectives.teach.attempt import PATTERN, Job, SubmissionError
 from collectives.teach.clerk import Clerk
 from collectives.teach.rank import words_of
 from collectives.teach.scene import Scene
+from collectives.teach.source_text import printable
 from collectives.teach.wire import BrokenWireError, SilenceError, Wire
 
 PATIENCE: Final = 10.0
 """Seconds without a call and without an answer after which a rank is taken to run for ever."""
+
+TOGETHER = 300.0
+"""Seconds that all runs of a submission may take together."""
 
 _START: Final = 60.0
 """Seconds that processes get to start."""
@@ -47,28 +52,45 @@ class Sandbox:
 
     def __init__(self, source: str, patience: float = PATIENCE) -> None:
         self.source, self.patience = source, patience
+        self.until = time.monotonic() + TOGETHER
         self.ranks: list[Wire] = []
         self.control: socket.socket | None = None
         self.folder: tempfile.TemporaryDirectory[str] | None = None
         self.keeper: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Sandbox:
-        self.folder = tempfile.TemporaryDirectory(prefix="collectives-grade-")
-        self.control, theirs = socket.socketpair()
-        self.control.settimeout(_START)
-        self.keeper = subprocess.Popen(
-            python("collectives.teach.rank", str(theirs.fileno())),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()], cwd=self.folder.name, start_new_session=True,
-            env=environment(self.folder.name),
-        )  # fmt: skip
-        theirs.close()
+        self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def _start(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(
+            prefix="collectives-grade-", ignore_cleanup_errors=True
+        )
+        self.control, theirs = socket.socketpair()
+        self.control.settimeout(_START)
+        with tempfile.TemporaryFile() as said:
+            self.keeper = subprocess.Popen(
+                python("collectives.teach.rank", str(theirs.fileno())),
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+                pass_fds=[theirs.fileno()], cwd=self.folder.name, start_new_session=True,
+                env=environment(self.folder.name),
+            )  # fmt: skip
+            theirs.close()
+            if self.control.recv(16):
+                return
+            said.seek(0)
+            why = said.read().decode(errors="replace").strip().rpartition("\n")[2]
+        self._end()
+        raise OSError(f"no process can be started for submissions: {why or 'it says nothing'}")
+
+    def _end(self) -> None:
         assert self.keeper is not None
         for rank in self.ranks:
             rank.close()
+        self.ranks = []
         if self.control is not None:
             self.control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -86,7 +108,12 @@ class Sandbox:
 
     def value(self, function: str, *arguments: Any) -> Any:
         """Return what a function of numbers gives, as plain data."""
-        answer, _ = self._asked(self._rank(0), {"function": function, "arguments": arguments})
+        words = {"function": function, "arguments": arguments}
+        try:
+            answer, _ = self._asked(self._rank(0), words)
+        except SubmissionError:
+            self.reset()  # a late answer is no answer to the next question
+            raise
         if "raised" in answer:
             raise SubmissionError("raised", *_told(answer))
         return answer.get("value")
@@ -112,16 +139,19 @@ class Sandbox:
         return buffers
 
     def reset(self) -> None:
-        """End all ranks; the next run starts new ones."""
+        """End all ranks; the next run starts new ones, with a new keeper if that one is gone."""
         for rank in self.ranks:
             rank.close()
         self.ranks = []
         assert self.control is not None
         try:
             self.control.sendall(b"end")
-            self.control.recv(16)
-        except OSError as error:
-            raise SubmissionError("died", "", "the sandbox has ended") from error
+            ended = self.control.recv(16)
+        except OSError:
+            ended = b""
+        if not ended:
+            self._end()
+            self._start()
 
     # ------------------------------------------------------------------ how it is done
 
@@ -158,11 +188,15 @@ class Sandbox:
     def _asked(self, wire: Wire, words: dict[str, Any], *arrays: Any) -> Any:
         sent = list(arrays[0]) if arrays and isinstance(arrays[0], list) else list(arrays)
         number = self.ranks.index(wire)
+        left = self.until - time.monotonic()
+        patience = max(self.patience, _START if "source" in words else 0.0)
         try:
             wire.send(words, sent)
-            return wire.receive(max(self.patience, _START if "source" in words else 0.0))
+            return wire.receive(min(patience, left))
         except SilenceError:
             text = f"rank {number} made no call and did not return for {self.patience:g} s"
+            if left < patience:
+                text = f"all runs together took more than {TOGETHER:g} s"
             raise SubmissionError("hung", "", text) from None
         except BrokenWireError as error:
             text = f"rank {number} has ended in the middle of its work"
@@ -192,7 +226,7 @@ def _told(answer: dict[str, Any]) -> tuple[str, str, int]:
     said = answer["raised"]
     if not (isinstance(said, list) and len(said) == 3):
         return "Exception", "", 0
-    return str(said[0])[:80], str(said[1])[:1000], _number(said[2])
+    return printable(str(said[0])[:80]), printable(str(said[1])[:1000]), _number(said[2])
 
 
 def _number(value: Any) -> int:

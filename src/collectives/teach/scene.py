@@ -7,7 +7,7 @@ p simulated ranks as ``function(comm, *arrays, *words)``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from collectives.oracle.worlds import EAGER
 from collectives.sim import Network
 
 if TYPE_CHECKING:
-    from collectives.teach.attempt import Attempt
+    from collectives.teach.attempt import Attempt, Pause
     from collectives.teach.grading import Check, Trials
 
 
@@ -52,10 +52,18 @@ class Scene:
 
 
 class Ask:
-    """How a judge asks a submission."""
+    """How a judge asks a submission.
 
-    def __init__(self, trials: Trials, check: Check) -> None:
-        self.trials, self.check = trials, check
+    Parameters
+    ----------
+    trials, check : Trials, Check
+        Where runs are made, and counted.
+    pause : Pause, optional
+        Which rank stands still, and when.
+    """
+
+    def __init__(self, trials: Trials, check: Check, pause: Pause | None = None) -> None:
+        self.trials, self.check, self.pause = trials, check, pause
         self.random = np.random.default_rng(trials.seed)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -73,17 +81,26 @@ class Ask:
         """Call the function on simulated ranks; what they return stands in ``values``."""
         self.check.tried += 1
         scene = Scene(tuple(map(tuple, arrays)), words, tuple(late))
-        found = self.trials(scene, network)
+        if self.pause:
+            network = EAGER  # sends that wait for their receives leave fewer orders
+        found = self.trials(scene, network, pause=self.pause)
         found.values = [tame(value) for value in found.values]
+        if not self.pause:
+            self.trials.played.append(replace(found))
         return found
 
 
-def tame(value: Any) -> Any:
-    """Return what a submission gave, with integers that no array can hold as words."""
+def tame(value: Any, depth: int = 8) -> Any:
+    """Return what a submission gave, with integers that no array can hold as words.
+
+    What is nested deeper than `depth` lists is left out.
+    """
+    if isinstance(value, list | dict) and not depth:
+        return "..."
     if isinstance(value, list):
-        return [tame(each) for each in value]
+        return [tame(each, depth - 1) for each in value]
     if isinstance(value, dict):
-        return {key: tame(each) for key, each in value.items()}
+        return {key: tame(each, depth - 1) for key, each in value.items()}
     return f"{str(value)[:20]}..." if isinstance(value, int) and abs(value) >> 63 else value
 
 

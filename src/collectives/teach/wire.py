@@ -20,7 +20,7 @@ from collectives.comm import Array
 MOST_WORDS: Final = 1 << 20
 """Bytes of the JSON part of one packet."""
 
-MOST_DATA: Final = 1 << 28
+MOST_DATA: Final = 1 << 26
 """Bytes of the arrays of one packet."""
 
 _SIZES = struct.Struct("<II")
@@ -66,7 +66,7 @@ class Wire:
                 arrays.append(np.frombuffer(rest[: size * dtype.itemsize], dtype).copy())
                 rest = rest[size * dtype.itemsize :]
             return dict(parts["w"]), arrays
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError, MemoryError) as error:
             raise BrokenWireError(f"a packet that cannot be read: {error}") from error
 
     def _read(self, size: int, until: float) -> bytes:

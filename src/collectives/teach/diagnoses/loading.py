@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectives.teach.diagnosis import head, mistake
+from collectives.teach.diagnosis import head, mistake, where_it_stopped
 from collectives.teach.evidence import Evidence
 
 
@@ -21,7 +21,7 @@ def _(e: Evidence) -> object:
     what="the file cannot be loaded: {text}",
     why="Python stops before the first rank has begun",
     hint="does `python FILE` alone run?",
-    look=lambda e: e.attempt.line if e.wrong.attempt else int(e.wrong.got),
+    look=where_it_stopped,
 )  # fmt: skip
 def _(e: Evidence) -> object:
     return e.kind == "unloadable"
@@ -32,10 +32,10 @@ def _(e: Evidence) -> object:
     what="{text}",
     why="the exercise is to write it from Send and Recv",
     hint="which messages does the call that you use send?",
-    look=lambda e: int(e.wrong.got),
+    look=where_it_stopped,
 )  # fmt: skip
 def _(e: Evidence) -> object:
-    return e.kind == "library"
+    return e.kind == "library" or (e.raised == "AttributeError" and "comm has no" in e.text)
 
 
 @mistake(

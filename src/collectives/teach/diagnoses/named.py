@@ -32,6 +32,21 @@ _ROWS: Final[dict[str, tuple[str, str, str]]] = {
         "compare what a rank has after with what all had before: copied, added, or moved?",
         "does a number of the result stand in some input, or is it a sum?",
     ),
+    "no-such-name": (
+        "an answer that is none of the names asked for",
+        "names are compared letter by letter, as the exercise spells them",
+        "how does the exercise spell it?",
+    ),
+    "printed-not-returned": (
+        "printing instead of returning",
+        "what a rank prints nobody can collect; rank 0 is to return what all others sent to it",
+        "how does rank 0 get the other ranks' lines?",
+    ),
+    "bytes-for-text": (
+        "bytes where a text is asked for",
+        "bytes are numbers; a str is what they mean",
+        "which method turns bytes into a str?",
+    ),
     "order-of-arrival": (
         "lines in the order in which they come",
         "messages of different ranks come in any order; ANY_SOURCE takes whichever is first",
@@ -127,6 +142,16 @@ _ROWS: Final[dict[str, tuple[str, str, str]]] = {
         "2 S instead of 2 (p-1)/p S",
         "2 S is where the formula goes for ever more ranks; with few ranks it is less",
         "what is (p-1)/p for your p?",
+    ),
+    "one-neighbour-only": (
+        "only one of the two neighbours waited for",
+        "a step has two ends: an unbuffered send waits for its receiver as well",
+        "who must be there before this rank's send is done?",
+    ),
+    "all-wait-at-once": (
+        "everybody late from the first step on",
+        "a delay travels one rank to each side per step; who is far away goes on meanwhile",
+        "how does a rank that is 3 away learn of the delay in the first step?",
     ),
     "late-rank-alone": (
         "only the late rank late",
@@ -250,6 +275,21 @@ _ROWS: Final[dict[str, tuple[str, str, str]]] = {
         "sums rounded to half precision at every hop",
         "each hop rounds again, so that small numbers vanish beside large sums",
         "where could sums be made in float32, of numbers that were rounded once?",
+    ),
+    "bits-compared": (
+        "a bitwise comparison of what two algorithms give",
+        "additions round: in another order the last bits of the same sum are others",
+        "by how much may two right sums of these terms differ?",
+    ),
+    "error-of-the-terms": (
+        "a tolerance that is a part of the sum, or fixed",
+        "where terms cancel the sum is small; its error is still that of the terms",
+        "what do |terms| add up to, and which part of that is one rounding?",
+    ),
+    "wrong-sum-passed": (
+        "a tolerance so wide that a wrong sum passes",
+        "p - 1 additions are off by p - 1 roundings at most, each 2**-24 of the terms in float32",
+        "how many additions does each of the two sums take?",
     ),
     "wide-messages": (
         "messages as wide as without compression",

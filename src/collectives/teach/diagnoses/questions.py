@@ -44,3 +44,40 @@ def one_does_all(e: Evidence) -> bool:
     peers = [{m.peer for m in e.attempt.sent(rank)} for rank in range(e.p)]
     into = [{m.rank for m in e.attempt.sent() if m.peer == rank} for rank in range(e.p)]
     return sum(len(x) == others for x in peers) == 1 or sum(len(x) == others for x in into) == 1
+
+
+def crossed(e: Evidence) -> int:
+    """Return the line of a receive that got another function's message; 0 if there is none.
+
+    Both functions send and receive: each keeps to itself, or should.
+    """
+    if e.wrong.attempt is None:
+        return 0
+    messages = e.attempt.messages
+    sends = {id(m.operation): m for m in messages if m.kind == "send"}
+    for m in messages:
+        send = sends.get(id(getattr(m.operation, "send", None)))
+        if m.kind == "receive" and send is not None:
+            ends = e.function_at(m.line), e.function_at(send.line)
+            if ends[0] is not ends[1] and all(map(e.exchanges, ends)):
+                return m.line
+    return 0
+
+
+def own_message(e: Evidence) -> int:
+    """Return the line on which a rank sends to itself a message that it does not receive."""
+    left = [m for m in (*e.awaited, *e.attempt.unmatched) if m.kind == "send"]
+    return next((m.line for m in left if m.rank == m.peer), 0)
+
+
+def own_send(e: Evidence) -> int:
+    """Return the line on which a rank sends to itself; 0 if none does."""
+    return next((m.line for m in e.attempt.sent() if m.rank == m.peer), 0)
+
+
+def any_source(e: Evidence) -> int:
+    """Return the first line that receives from any rank; 0 if none does."""
+    if e.wrong.attempt is None:
+        return 0
+    lines = (m.line for m in e.attempt.messages if m.kind == "receive" and m.peer is None)
+    return next(lines, 0)

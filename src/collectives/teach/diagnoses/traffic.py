@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectives.teach.diagnoses.questions import one_does_all
+from collectives.teach.diagnoses.questions import one_does_all, own_send
 from collectives.teach.diagnosis import first_phase, head, mistake
 from collectives.teach.evidence import Evidence
 
@@ -15,6 +15,16 @@ from collectives.teach.evidence import Evidence
 )  # fmt: skip
 def _(e: Evidence) -> object:
     return e.kind == "less"
+
+
+@mistake(
+    "own-block-sent", "the own block sent as a message",
+    what="{text}: each rank sends a message to itself",
+    why="what a rank has it can copy; a message to itself costs what every message costs",
+    hint="which of the p blocks is already where it has to go?", look=own_send,
+)  # fmt: skip
+def _(e: Evidence) -> object:
+    return e.kind in ("bytes", "messages", "steps") and own_send(e) and e.extra_messages() == 1
 
 
 @mistake(

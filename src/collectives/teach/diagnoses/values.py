@@ -132,7 +132,7 @@ def _(e: Evidence) -> object:
 
 @mistake(
     "wrong-owner", "a reduce-scatter that leaves another rank's block",
-    what="{text}: a complete block, but another rank's",
+    what="{text}: another rank's block",
     why="block r of the result belongs on rank r; all blocks are shifted",
     hint="on which rank must a block start, to be complete on its owner?", look=first_phase,
 )  # fmt: skip
@@ -206,6 +206,16 @@ def _(e: Evidence) -> object:
         return False
     sums = e.contributors(0)
     return len(sums) >= e.p and sums[: e.p - 1] == list(range(1, e.p)) and sums[e.p - 1] < e.p
+
+
+@mistake(
+    "cut-elsewhere", "blocks cut from the wrong places",
+    what="{text}: another part of the root's vector",
+    why="block i begins where all blocks before it end",
+    hint="at which element does block 0 begin, and at which does block 1?", look=first_phase,
+)  # fmt: skip
+def _(e: Evidence) -> object:
+    return e.kind == "value" and e.case.form.from_root and e.case.form.gets == "block"
 
 
 @mistake(
