@@ -6,10 +6,12 @@ what is confined to some kind of case first, then what ended the runs, then who 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from collectives.dtypes import finfo
 from collectives.op import SUM
 from collectives.oracle.cases import Case
 from collectives.oracle.findings import Finding
@@ -177,7 +179,7 @@ def _is_near(finding: Finding) -> bool:
             got, wanted = int(finding.got), int(finding.wanted)
             near = abs(wanted) > 2**24 and abs(got - wanted) < abs(wanted) / 2**10
             return near and int(float(got)) == got
-        close = 2.0**-7  # what bfloat16 leaves, the shortest type that is computed with
+        close = max(2.0**-7, math.cbrt(finfo(dtype).eps))  # bfloat16 leaves 7 bits
         return abs(float(finding.got) - float(finding.wanted)) <= close * abs(float(finding.wanted))
     except ValueError:
         return False
