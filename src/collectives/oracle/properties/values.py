@@ -88,7 +88,8 @@ def order_kept(
     wrong = first(composed.wrong_values()) if composed.fault is None else None
     if wrong is None:
         return composed.fault
-    return replace(wrong, text=f"of an operation that is not commutative, {wrong}", kind="order")
+    text = f"of an operation that is not commutative, and was not refused, {wrong}"
+    return replace(wrong, text=text, kind="order")
 
 
 def _wrong_terms(termed: Trial, *, in_order: bool) -> Iterator[Finding]:
