@@ -30,6 +30,9 @@ code, with the fault that it is should the process not survive, and may tell of 
 
 _ROOM: Final = 1 << 16
 
+_HEARD: Final = 20.0
+"""Seconds in which a report that is told early is on its way to whoever reads it."""
+
 _GRACE: Final = 3.0
 """Seconds in which the other ranks of a job can say that this one has died, and end the job."""
 
@@ -42,7 +45,7 @@ def run_apart(work: Work, tell: Callable[[Report], None]) -> Report | None:
     """
     if not hasattr(os, "fork"):
         return work(lambda fault: None, tell)
-    last, (mine, theirs), parent = mmap.mmap(-1, _ROOM), Pipe(duplex=False), os.getpid()
+    last, (mine, theirs), parent = mmap.mmap(-1, _ROOM), Pipe(), os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -54,6 +57,8 @@ def run_apart(work: Work, tell: Callable[[Report], None]) -> Report | None:
     for sent in _received(mine):
         if isinstance(sent, _Early):
             tell(sent.report)
+            sys.stdout.flush()
+            mine.send_bytes(b"told")  # the child ends the job now, and this process with it
             told = True
     code = os.waitstatus_to_exitcode(_waited(child))
     if isinstance(sent, BaseException):
@@ -119,9 +124,13 @@ def _be_the_child(work: Work, last: mmap.mmap, pipe: Connection, parent: int) ->
     def send(what: Report | BaseException | _Early) -> None:
         pipe.send_bytes(pickle.dumps(what))
 
+    def tell(report: Report) -> None:
+        send(_Early(report))
+        pipe.poll(_HEARD)
+
     code = 0
     try:
-        send(work(before, lambda report: send(_Early(report))))
+        send(work(before, tell))
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
     except (ValueError, OSError, KeyboardInterrupt) as error:
