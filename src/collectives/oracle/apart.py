@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -58,7 +59,8 @@ def run_apart(work: Work, tell: Callable[[Report], None]) -> Report | None:
         if isinstance(sent, _Early):
             tell(sent.report)
             sys.stdout.flush()
-            mine.send_bytes(b"told")  # the child ends the job now, and this process with it
+            with suppress(ConnectionError):
+                mine.send_bytes(b"told")  # the child ends the job now, and this process with it
             told = True
     code = os.waitstatus_to_exitcode(_waited(child))
     if isinstance(sent, BaseException):
@@ -82,7 +84,7 @@ def _received(pipe: Connection) -> Iterator[Report | BaseException | _Early]:
     while True:
         try:
             yield pickle.loads(pipe.recv_bytes())
-        except EOFError:
+        except (EOFError, ConnectionError):
             return
         except KeyboardInterrupt:  # the child has got it, too, and ends
             continue
@@ -126,7 +128,8 @@ def _be_the_child(work: Work, last: mmap.mmap, pipe: Connection, parent: int) ->
 
     def tell(report: Report) -> None:
         send(_Early(report))
-        pipe.poll(_HEARD)
+        if pipe.poll(_HEARD):
+            pipe.recv_bytes()
 
     code = 0
     try:
