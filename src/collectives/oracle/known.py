@@ -54,13 +54,13 @@ KNOWN: Final = (
         and "outside of a result" in x.text,
     ),
     Known(
-        "torch", (2, 13, 0, 999), "a sum of truth values is the number of true ones, in a byte",
+        "torch", (2, 14, 1, 999), "a sum of truth values is the number of true ones, in a byte",
         "https://github.com/pytorch/pytorch/pull/105354",
         lambda name, subject, x: x.case.op is SUM and x.case.reduces
         and dtype_of(x.case).kind == "b",
     ),
     Known(
-        "torch", (2, 13, 0, 999), "whether NaN wins in MIN and MAX depends on which rank has it",
+        "torch", (2, 14, 1, 999), "whether NaN wins in MIN and MAX depends on which rank has it",
         "https://docs.pytorch.org/docs/stable/distributed.html says nothing of it",
         lambda name, subject, x: name == "special_values" and x.case.op in (MIN, MAX)
         and "whether NaN wins" in x.text,
