@@ -110,7 +110,10 @@ def main(
     flags : callable, optional
         Adds further flags to the parser.
     """
-    options = _options(about, elements, predict, device, flags)
+    parser = _parser(about, elements, predict, device)
+    if flags:
+        flags(parser)
+    options = _options(parser)
     with abort_on_error():
         guess = options.predict
         if guess is ASK:
@@ -224,13 +227,10 @@ def _verdict(lines: Iterable[str | Check]) -> int:
     return int(failed)
 
 
-def _options(
-    about: str,
-    elements: int | None,
-    predict: Prediction,
-    device: bool,
-    flags: Callable[[argparse.ArgumentParser], None] | None,
-) -> Options:
+def _parser(
+    about: str, elements: int | None, predict: Prediction, device: bool
+) -> argparse.ArgumentParser:
+    """Return the flags that all lessons have."""
     parser = argparse.ArgumentParser(
         description=about.strip().partition("\n")[0],
         epilog="Run under mpirun on as many ranks as it starts; without, on simulated ranks.",
@@ -267,9 +267,12 @@ def _options(
     parser.add_argument(
         "--svg", type=new_file(".svg", ".png"), help="write the figure, .svg or .png"
     )
-    if flags:
-        flags(parser)
-    shown = io.StringIO() if launch_rank() else None  # what is wrong with the flags is said once
+    return parser
+
+
+def _options(parser: argparse.ArgumentParser) -> Options:
+    """Return what was asked for on the command line; what is wrong with it is said once."""
+    shown = io.StringIO() if launch_rank() else None
     with redirect_stdout(shown or sys.stdout), redirect_stderr(shown or sys.stderr):
         options = parser.parse_args()
         if options.n and under_mpi():

@@ -17,6 +17,8 @@ from collectives.draw.figures.style import (
 from collectives.draw.text import many, nbytes, seconds
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from collectives.bench import Row
 
 ACROSS = 3
@@ -38,7 +40,6 @@ def bench_times(rows: Sequence[Row], p: int, name: str = "", *, theme: Theme = L
     collectives = list(dict.fromkeys(row.collective for row in rows))
     across = min(ACROSS, len(collectives))
     down = -(-len(collectives) // across)
-    shown = name or "best step by step"
     told = []
     wide, tall = max(6.4, 4.0 * across), 3.2 * down
     what = collectives[0] if len(collectives) == 1 else f"{len(collectives)} collectives"
@@ -54,26 +55,31 @@ def bench_times(rows: Sequence[Row], p: int, name: str = "", *, theme: Theme = L
             wspace=0.3, hspace=0.4,
         )  # fmt: skip
         for axes, collective in zip(panels.flat, collectives, strict=False):
-            mine = [row for row in rows if row.collective == collective]
-            chosen = [name or row.best for row in mine]
-            lines = {
-                "built-in": [row.times["builtin"] for row in mine],
-                shown: [row.times[each] for row, each in zip(mine, chosen, strict=True)],
-                "model": [row.models[each] for row, each in zip(mine, chosen, strict=True)],
-            }
-            axes.set(xscale="log", yscale="log", title=collective)
-            for look, (label, times) in enumerate(lines.items()):
-                axes.plot(
-                    [row.nbytes for row in mine], times, label=label, color=theme.accents[look],
-                    linestyle=DASHES[look], marker="" if label == "model" else MARKERS[look],
-                )  # fmt: skip
-            time_against_size(axes, "vector (bytes)")
-            told += [
-                f"{collective} of {nbytes(row.nbytes)}: built-in {seconds(row.times['builtin'])}, "
-                f"{each} {seconds(row.times[each])}"
-                for row, each in zip(mine, chosen, strict=True)
-            ]
+            told += _panel(axes, collective, rows, name, theme)
         for axes in panels.flat[len(collectives) :]:
             axes.remove()
         panels.flat[0].legend(frameon=False)
     return sheet.picture(f"Logarithmic plots of time against size. {'; '.join(told)}.")
+
+
+def _panel(axes: Axes, collective: str, rows: Sequence[Row], name: str, theme: Theme) -> list[str]:
+    """Draw the lines of one collective; return in words what they show."""
+    mine = [row for row in rows if row.collective == collective]
+    chosen = [(row, name or row.best) for row in mine]
+    lines = {
+        "built-in": [row.times["builtin"] for row in mine],
+        name or "best step by step": [row.times[each] for row, each in chosen],
+        "model": [row.models[each] for row, each in chosen],
+    }
+    axes.set(xscale="log", yscale="log", title=collective)
+    for look, (label, times) in enumerate(lines.items()):
+        axes.plot(
+            [row.nbytes for row in mine], times, label=label, color=theme.accents[look],
+            linestyle=DASHES[look], marker="" if label == "model" else MARKERS[look],
+        )  # fmt: skip
+    time_against_size(axes, "vector (bytes)")
+    return [
+        f"{collective} of {nbytes(row.nbytes)}: built-in {seconds(row.times['builtin'])}, "
+        f"{each} {seconds(row.times[each])}"
+        for row, each in chosen
+    ]
